@@ -1,0 +1,10 @@
+//! Where it runs: leptos, wasm-bindgen and web-sys live here only.
+
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+
+/// Starts the page inside `element`.
+#[wasm_bindgen]
+pub fn mount(element: web_sys::HtmlElement) {
+    leptos::mount::mount_to(element, || view! { <p>"KVscope"</p> }).forget();
+}

@@ -1,0 +1,1 @@
+//! How it is said: strings in, strings out, no DOM.

@@ -1,0 +1,1 @@
+//! The one native test binary.
