@@ -1,0 +1,120 @@
+//! A model: its identity, its layers, its weights.
+
+use super::layer::{CacheFormats, LayerKind};
+use super::units::{Bytes, ElementFormat, Tokens, formats};
+use super::weights::{StoredWeights, WeightTable};
+
+/// Layers of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerGroup {
+    /// What each of them keeps.
+    pub kind: LayerKind,
+    /// How many there are.
+    pub count: u32,
+}
+
+/// Something the importer wants the reader to know: a key it did not understand, a value it assumed.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ImportNote {
+    /// A stable identifier such as `unknown_key`.
+    pub code: &'static str,
+    /// The sentence, lower case, without a full stop.
+    pub message: String,
+}
+
+/// What the importer learned of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelConfig {
+    /// The name shown.
+    pub name: String,
+    /// `model_type` or `general.architecture`; empty when dimensions were typed by hand.
+    pub model_type: String,
+    /// For each decoder layer in order, the caches it owns as indices into [`Self::groups`]: usually one, two for a layer
+    /// with attention and a state side by side or with two attentions.
+    pub layers: Vec<Vec<usize>>,
+    /// The distinct kinds with their counts, in order of first appearance.
+    pub groups: Vec<LayerGroup>,
+    /// Layers of multi-token prediction in the file; they cache only when they are served.
+    pub num_nextn_predict_layers: u32,
+    /// Query heads, zero when there are none.
+    pub num_attention_heads: u32,
+    /// Width of the residual stream.
+    pub hidden_size: u32,
+    /// Trained context; `None` when the file does not say.
+    pub max_position_embeddings: Option<Tokens>,
+    /// The model's own type, in which convolution states are kept.
+    pub dtype: ElementFormat,
+    /// Parameters by part.
+    pub weights: WeightTable,
+    /// How the file says its weights are stored, when they are quantized; exact bytes when a file gave them.
+    pub stored: Option<StoredWeights>,
+    /// What the importer could not know or had to assume.
+    pub notes: Vec<ImportNote>,
+}
+
+impl ModelConfig {
+    /// A model with these layers and nothing else known; the importer fills in the rest.
+    pub fn from_layers(name: &str, model_type: &str, layers: Vec<Vec<LayerKind>>) -> Self {
+        let mut groups: Vec<LayerGroup> = Vec::new();
+        let layers = layers
+            .into_iter()
+            .map(|kinds| {
+                kinds
+                    .into_iter()
+                    .map(
+                        |kind| match groups.iter().position(|group| group.kind == kind) {
+                            Some(idx) => {
+                                if let Some(group) = groups.get_mut(idx) {
+                                    group.count = group.count.saturating_add(1);
+                                }
+                                idx
+                            }
+                            None => {
+                                groups.push(LayerGroup { kind, count: 1 });
+                                groups.len() - 1
+                            }
+                        },
+                    )
+                    .collect()
+            })
+            .collect();
+        Self {
+            name: name.to_owned(),
+            model_type: model_type.to_owned(),
+            layers,
+            groups,
+            num_nextn_predict_layers: 0,
+            num_attention_heads: 0,
+            hidden_size: 0,
+            max_position_embeddings: None,
+            dtype: formats::BF16,
+            weights: WeightTable::default(),
+            stored: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Decoder layers.
+    pub fn num_hidden_layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Everything that one sequence of `n` tokens keeps, on one rank of `tensor_parallel_size`, all layers.
+    pub fn cache_bytes(
+        &self,
+        n: Tokens,
+        formats: CacheFormats,
+        tensor_parallel_size: u32,
+    ) -> Bytes {
+        self.groups
+            .iter()
+            .map(|group| {
+                group
+                    .kind
+                    .shard(tensor_parallel_size)
+                    .total_bytes(n, formats)
+                    .times(u64::from(group.count))
+            })
+            .sum()
+    }
+}
