@@ -1,1 +1,3 @@
 //! The one native test binary.
+
+mod gpus;

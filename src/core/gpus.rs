@@ -1,0 +1,68 @@
+//! The accelerators of `data/gpus.json`: memory as their driver reports it, bandwidth, peaks, each with its source.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::units::Bytes;
+
+/// Id of the accelerator of the default scenario.
+pub const DEFAULT_ID: &str = "h100-sxm-80gb";
+
+/// One accelerator, as one device that the runtime sees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// The name in links and JSON, such as `h100-sxm-80gb`.
+    pub id: &'static str,
+    /// The maker's name, with the capacity on the label.
+    pub name: &'static str,
+    /// The name in a sentence.
+    pub short: &'static str,
+    /// Who makes it.
+    pub vendor: &'static str,
+    /// Memory that the driver reports, in MiB.
+    pub memory_mib: u64,
+    /// Memory that the runtime sees, in MiB, from which an engine takes its share; `None` when it is not known.
+    pub visible_mib: Option<u64>,
+    /// Memory bandwidth on the data sheet, in 10^9 bytes per second.
+    pub bandwidth_gbps: f64,
+    /// Dense bf16 peak (fp16 where there is no bf16), in 10^12 operations per second.
+    pub bf16_tflops: f64,
+    /// Dense fp8 peak, in 10^12 operations per second; `None` where there is no fp8.
+    pub fp8_tflops: Option<f64>,
+    /// Where the values are from; what nobody checked says so.
+    pub source: &'static str,
+    /// What else should be known.
+    pub note: Option<&'static str>,
+}
+
+impl Gpu {
+    /// Memory that the driver reports.
+    pub fn memory(&self) -> Bytes {
+        Bytes::from_mib(self.memory_mib)
+    }
+
+    /// Memory that the runtime sees, or what the driver reports where that is not known.
+    pub fn visible(&self) -> Bytes {
+        Bytes::from_mib(self.visible_mib.unwrap_or(self.memory_mib))
+    }
+}
+
+/// Every accelerator, in the order in which to offer them.
+pub fn all() -> &'static [Gpu] {
+    static GPUS: OnceLock<Vec<Gpu>> = OnceLock::new();
+    GPUS.get_or_init(|| {
+        serde_json::from_str(include_str!("../../data/gpus.json")).unwrap_or_default()
+    })
+}
+
+/// The accelerator with this id.
+///
+/// ```
+/// # use kvscope::core::gpus;
+/// // The label says 80 GB; the driver says 81,559 MiB = 85.5 GB.
+/// assert_eq!(gpus::get("h100-sxm-80gb").map(|gpu| gpu.memory().0), Some(85_520_809_984));
+/// ```
+pub fn get(id: &str) -> Option<&'static Gpu> {
+    all().iter().find(|gpu| gpu.id == id)
+}
