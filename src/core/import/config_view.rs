@@ -1,0 +1,529 @@
+//! One way to ask a config.json for a field, whatever it calls it and wherever it keeps it.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::ImportError;
+
+/// A parsed config.json. An accessor takes the canonical name of a field, knows its other names, looks in the language
+/// model's section, and falls back to what the architecture's class says when the field is missing.
+///
+/// A field that is there with the value null was switched off by the file: it is `None` and has no default. A field of
+/// the wrong type is `None` and is remembered for [`Self::problem`].
+///
+/// ```
+/// # use kvscope::core::import::{config_view::ConfigView, lenient_json::parse};
+/// let file = parse(r#"{"model_type": "llava", "text_config": {"model_type": "llama", "n_layer": 24}, "vision_config": {}}"#)?;
+/// let view = ConfigView::new(&file)?;
+/// assert_eq!(view.number("num_hidden_layers"), Some(24));
+/// assert_eq!((view.number("hidden_size"), view.given("hidden_size")), (Some(4096), None));
+/// # Ok::<(), kvscope::core::import::ImportError>(())
+/// ```
+pub struct ConfigView<'a> {
+    root: &'a Map<String, Value>,
+    text: &'a Map<String, Value>,
+    section: &'static str,
+    model_type: String,
+    defaults: Vec<(&'static str, &'static str)>,
+    read: RefCell<BTreeSet<String>>,
+    problem: RefCell<Option<String>>,
+}
+
+/// Sections that hold a language model, in the order they are tried; a section inside a section is found too.
+const TEXT_SECTIONS: &[&str] = &[
+    "text_config",
+    "llm_config",
+    "language_config",
+    "lm_config",
+    "thinker_config",
+    "decoder",
+];
+
+/// Fields that a wrapper may keep beside the language model's section.
+const ROOT_FIELDS: &[&str] = &[
+    "architectures",
+    "dtype",
+    "torch_dtype",
+    "quantization_config",
+    "compression_config",
+    "tie_word_embeddings",
+    "vocab_size",
+    "model_max_length",
+];
+
+/// The canonical name and the names it has in files, in the order they are tried.
+///
+/// Source: `attribute_map` of the configuration classes of transformers 5.24.0, and the configs in tests/data/configs.
+const ALIASES: &[(&str, &[&str])] = &[
+    (
+        "num_hidden_layers",
+        &[
+            "n_layer",
+            "n_layers",
+            "num_layers",
+            "decoder_layers",
+            "num_transformer_layers",
+            "layers",
+        ],
+    ),
+    (
+        "num_attention_heads",
+        &[
+            "n_head",
+            "n_heads",
+            "num_heads",
+            "decoder_attention_heads",
+            "attention_heads",
+        ],
+    ),
+    (
+        "num_key_value_heads",
+        &[
+            "num_kv_heads",
+            "n_kv_heads",
+            "n_head_kv",
+            "num_query_groups",
+            "attn_config.kv_n_heads",
+        ],
+    ),
+    (
+        "head_dim",
+        &[
+            "attention_head_dim",
+            "kv_channels",
+            "d_kv",
+            "head_size",
+            "attn_config.head_dim",
+        ],
+    ),
+    (
+        "hidden_size",
+        &[
+            "d_model",
+            "n_embd",
+            "n_embed",
+            "hidden_dim",
+            "model_dim",
+            "dim",
+        ],
+    ),
+    (
+        "intermediate_size",
+        &[
+            "decoder_ffn_dim",
+            "ffn_dim",
+            "d_ff",
+            "n_inner",
+            "ffn_hidden_size",
+            "ffn_config.ffn_hidden_size",
+        ],
+    ),
+    ("vocab_size", &["padded_vocab_size", "embedding_size"]),
+    (
+        "max_position_embeddings",
+        &[
+            "n_positions",
+            "max_position_embedding",
+            "max_seq_len",
+            "seq_length",
+            "max_sequence_length",
+            "max_seq_length",
+            "max_target_positions",
+            "context_length",
+            "n_ctx",
+            "model_max_length",
+        ],
+    ),
+    (
+        "sliding_window",
+        &[
+            "sliding_window_size",
+            "attention_window_size",
+            "sliding_window_length",
+        ],
+    ),
+    ("layer_types", &["layers_block_type"]),
+    (
+        "num_experts",
+        &[
+            "num_local_experts",
+            "n_routed_experts",
+            "moe_num_experts",
+            "ffn_config.moe_num_experts",
+        ],
+    ),
+    (
+        "num_experts_per_tok",
+        &[
+            "num_experts_per_token",
+            "moe_topk",
+            "moe_k",
+            "moe_top_k",
+            "top_k_experts",
+            "experts_per_token",
+            "ffn_config.moe_top_k",
+        ],
+    ),
+    (
+        "n_shared_experts",
+        &[
+            "num_shared_experts",
+            "num_shared_expert",
+            "moe_num_shared_experts",
+        ],
+    ),
+    (
+        "moe_intermediate_size",
+        &[
+            "expert_ffn_hidden_size",
+            "expert_intermediate_size",
+            "moe_ffn_hidden_size",
+        ],
+    ),
+    ("dtype", &["torch_dtype"]),
+];
+
+/// The largest number a field may have; products of three such dimensions still saturate safely.
+const MAX_NUMBER: u64 = (1 << 53) - 1;
+
+impl<'a> ConfigView<'a> {
+    /// A view of a parsed file; an error when it is not an object.
+    pub fn new(file: &'a Value) -> Result<Self, ImportError> {
+        let Value::Object(root) = file else {
+            let kind = match file {
+                Value::Array(_) => "a list",
+                Value::String(_) => "a string",
+                Value::Number(_) => "a number",
+                Value::Bool(_) | Value::Null => "a single word",
+                Value::Object(_) => "an object",
+            };
+            return Err(ImportError::new(
+                "not_an_object",
+                format!(
+                    "the text is {kind}, and a config.json is an object; paste it from the first {{ to the last }}"
+                ),
+            ));
+        };
+        let (section, text) = language_section(root);
+        let model_type = model_type(root, text);
+        let defaults = class_defaults(&model_type);
+        Ok(Self {
+            root,
+            text,
+            section,
+            model_type,
+            defaults,
+            read: RefCell::default(),
+            problem: RefCell::default(),
+        })
+    }
+
+    /// `model_type` of the language model; empty when the file has none.
+    pub fn model_type(&self) -> &str {
+        &self.model_type
+    }
+
+    /// The first of `architectures`, of the language model or of the whole; empty when there is none.
+    pub fn architecture(&self) -> &'a str {
+        self.list("architectures")
+            .and_then(|list| list.first())
+            .and_then(Value::as_str)
+            .unwrap_or("")
+    }
+
+    /// The name of the section that holds the language model; empty when the fields are flat.
+    pub fn section(&self) -> &'static str {
+        self.section
+    }
+
+    /// The whole file.
+    pub fn root(&self) -> &'a Map<String, Value> {
+        self.root
+    }
+
+    /// The language model's section, which is the whole file when fields are flat.
+    pub fn fields(&self) -> &'a Map<String, Value> {
+        self.text
+    }
+
+    /// Whether the file holds the field, under any of its names, with a value.
+    pub fn has(&self, name: &str) -> bool {
+        self.value(name).is_some()
+    }
+
+    /// The field as the file has it, under any of its names; `a.b` is `b` in the section `a`. Null is `None`.
+    pub fn value(&self, name: &str) -> Option<&'a Value> {
+        self.find(name).filter(|value| !value.is_null())
+    }
+
+    /// A whole number, or the architecture's default. Of a list, the largest.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        match self.find(name) {
+            Some(value) => self.whole_number(name, value),
+            None => self.default_of(name).and_then(|text| text.parse().ok()),
+        }
+    }
+
+    /// A whole number that the file itself holds.
+    pub fn given(&self, name: &str) -> Option<u64> {
+        self.find(name)
+            .and_then(|value| self.whole_number(name, value))
+    }
+
+    /// The number of one layer: of a list its entry, else the number for all.
+    pub fn number_at(&self, name: &str, layer_idx: usize) -> Option<u64> {
+        match self.find(name) {
+            Some(Value::Array(list)) => self.whole_number(name, list.get(layer_idx)?),
+            _ => self.number(name),
+        }
+    }
+
+    /// A list of whole numbers; a text of numbers with commas is one too.
+    pub fn numbers(&self, name: &str) -> Option<Vec<u64>> {
+        match self.value(name)? {
+            Value::Array(list) => list
+                .iter()
+                .map(|value| self.whole_number(name, value))
+                .collect(),
+            Value::String(text) => text
+                .split(',')
+                .map(|word| word.trim().parse().ok())
+                .collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+        }
+    }
+
+    /// A dimension: a number that fits in 32 bits. A larger one is a problem.
+    pub fn dim(&self, name: &str) -> Option<u32> {
+        let number = self.number(name)?;
+        let res = u32::try_from(number).ok();
+        if res.is_none() {
+            self.complain(format!(
+                "{name} is {number}, and must be at most {}",
+                u32::MAX
+            ));
+        }
+        res
+    }
+
+    /// A switch, or the architecture's default.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match self.find(name) {
+            Some(Value::Bool(flag)) => Some(*flag),
+            Some(Value::Number(number)) => Some(number.as_f64() != Some(0.0)),
+            Some(Value::Null) => None,
+            Some(other) => {
+                self.complain(format!(
+                    "{name} is {}, and must be true or false",
+                    short(other)
+                ));
+                None
+            }
+            None => self.default_of(name).map(|text| text != "0"),
+        }
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.value(name).and_then(Value::as_str)
+    }
+
+    /// A list.
+    pub fn list(&self, name: &str) -> Option<&'a [Value]> {
+        self.value(name)
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+    }
+
+    /// What the architecture's class says of a missing field.
+    pub fn default_of(&self, name: &str) -> Option<&'static str> {
+        self.defaults
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| *value)
+    }
+
+    /// Whether the class defaults of the architecture are known.
+    pub fn has_class_defaults(&self) -> bool {
+        !self.defaults.is_empty()
+    }
+
+    /// Top-level keys of the language model's section that nothing has read, in the file's order.
+    pub fn unread_keys(&self) -> Vec<&'a str> {
+        let read = self.read.borrow();
+        self.text
+            .keys()
+            .map(String::as_str)
+            .filter(|key| !read.contains(*key))
+            .collect()
+    }
+
+    /// The first field that had a type or a size it may not have, as a sentence.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.borrow().clone()
+    }
+
+    /// Remembers a problem for [`Self::problem`]; the first one stays.
+    pub fn complain(&self, message: String) {
+        self.problem.borrow_mut().get_or_insert(message);
+    }
+
+    fn find(&self, name: &str) -> Option<&'a Value> {
+        let others = ALIASES
+            .iter()
+            .find(|(canonical, _)| *canonical == name)
+            .map_or(&[][..], |(_, others)| others);
+        let names = || std::iter::once(&name).chain(others);
+        // A value under another name is better than a null under this one.
+        let mut res = None;
+        for name in names() {
+            match self.get(self.text, name) {
+                Some(Value::Null) => res = Some(&Value::Null),
+                Some(value) => return Some(value),
+                None => {}
+            }
+        }
+        for name in names().filter(|name| ROOT_FIELDS.contains(name)) {
+            if let Some(value) = self.get(self.root, name).filter(|value| !value.is_null()) {
+                return Some(value);
+            }
+        }
+        res
+    }
+
+    fn get(&self, fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+        let (key, inner) = match name.split_once('.') {
+            Some((key, inner)) => (key, Some(inner)),
+            None => (name, None),
+        };
+        let value = fields.get(key)?;
+        self.read.borrow_mut().insert(key.to_owned());
+        match inner {
+            Some(inner) => self.get(value.as_object()?, inner),
+            None => Some(value),
+        }
+    }
+
+    fn whole_number(&self, name: &str, value: &Value) -> Option<u64> {
+        let number = match value {
+            Value::Null => return None,
+            Value::Array(list) if !list.is_empty() => {
+                let numbers: Option<Vec<u64>> = list
+                    .iter()
+                    .filter(|item| !item.is_null())
+                    .map(|item| item.as_u64().filter(|number| *number <= MAX_NUMBER))
+                    .collect();
+                numbers.and_then(|numbers| numbers.into_iter().max())
+            }
+            Value::Number(number) => number.as_u64().or_else(|| {
+                number
+                    .as_f64()
+                    .filter(|float| float.fract() == 0.0 && 0.0 <= *float && *float < 9e15)
+                    // Whole and below 2^53 by the check above.
+                    .map(|float| float as u64)
+            }),
+            Value::String(text) => text.trim().parse().ok(),
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        let res = number.filter(|number| *number <= MAX_NUMBER);
+        if res.is_none() {
+            self.complain(format!(
+                "{name} is {}, and must be a whole number from 0 to {MAX_NUMBER}",
+                short(value)
+            ));
+        }
+        res
+    }
+}
+
+/// The section that describes the language model.
+fn language_section(root: &Map<String, Value>) -> (&'static str, &Map<String, Value>) {
+    let mut res = ("", root);
+    // A thinker holds a text_config; nothing real is nested deeper.
+    for _ in 0..2 {
+        for section in TEXT_SECTIONS {
+            if let Some(Value::Object(fields)) = res.1.get(*section)
+                && !fields.is_empty()
+            {
+                res = (section, fields);
+                break;
+            }
+        }
+    }
+    res
+}
+
+/// What a wrapper's language model is when its section does not say.
+const WRAPPED: &[(&str, &str)] = &[
+    ("gemma3", "gemma3_text"),
+    ("gemma3n", "gemma3n_text"),
+    ("gemma4", "gemma4_text"),
+    ("llama4", "llama4_text"),
+    ("mllama", "mllama_text_model"),
+    ("mistral3", "mistral"),
+    ("paligemma", "gemma"),
+    ("llava", "llama"),
+    ("llava_next", "llama"),
+    ("vipllava", "llama"),
+    ("qwen3_5", "qwen3_5_text"),
+    ("qwen3_5_moe", "qwen3_5_moe_text"),
+    ("qwen3_vl", "qwen3_vl_text"),
+    ("qwen3_vl_moe", "qwen3_vl_moe_text"),
+    ("qwen2_5_vl", "qwen2_5_vl_text"),
+    ("qwen2_vl", "qwen2_vl_text"),
+];
+
+fn model_type(root: &Map<String, Value>, text: &Map<String, Value>) -> String {
+    let of = |fields: &Map<String, Value>| {
+        fields
+            .get("model_type")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    if let Some(name) = of(text) {
+        return name;
+    }
+    let name = of(root).unwrap_or_default();
+    WRAPPED
+        .iter()
+        .find(|(wrapper, _)| *wrapper == name)
+        .map_or(name, |(_, inner)| (*inner).to_owned())
+}
+
+/// The defaults of an architecture's class as pairs of canonical name and value; empty when it is not known.
+fn class_defaults(model_type: &str) -> Vec<(&'static str, &'static str)> {
+    const TABLE: &str = include_str!("../../../data/class_defaults.tsv");
+    let mut lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+    let header = lines.next().unwrap_or("");
+    let Some(line) = lines.find(|line| line.split('\t').next() == Some(model_type)) else {
+        return Vec::new();
+    };
+    let mut res = Vec::new();
+    for (name, cell) in header.split('\t').zip(line.split('\t')).skip(1) {
+        if name == "others" {
+            res.extend(cell.split(' ').filter_map(|pair| pair.split_once('=')));
+        } else if !cell.is_empty() {
+            res.push((name, cell));
+        }
+    }
+    res
+}
+
+/// A value for an error message, cut to a readable length.
+fn short(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            let text = value.to_string();
+            if text.chars().count() <= 40 {
+                text
+            } else {
+                let head: String = text.chars().take(40).collect();
+                format!("{head}…")
+            }
+        }
+    }
+}

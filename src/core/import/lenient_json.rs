@@ -1,0 +1,82 @@
+//! JSON as config files have it: a byte order mark, bare `Infinity` and `NaN`, a class name in front.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::ImportError;
+use crate::core::units::MIB;
+
+/// The longest text that is parsed. The longest published config.json files have some tens of kilobytes.
+pub const MAX_TEXT_BYTES: u64 = 4 * MIB;
+
+/// Parses a text. Numbers that JSON does not have become null. Nesting is bounded by `serde_json` at 128.
+///
+/// ```
+/// # use kvscope::core::import::lenient_json::parse;
+/// assert_eq!(parse("\u{feff}{\"a\": [0.0, Infinity]}").map(|value| value.to_string()).as_deref(), Ok("{\"a\":[0.0,null]}"));
+/// ```
+pub fn parse(text: &str) -> Result<Value, ImportError> {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Err(ImportError::new(
+            "empty",
+            "the text is empty; paste the whole config.json of a model, from the first { to the last }",
+        ));
+    }
+    let n_bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    if MAX_TEXT_BYTES < n_bytes {
+        return Err(ImportError::new(
+            "too_long",
+            format!(
+                "the text has {n_bytes} bytes, and a config.json has at most {MAX_TEXT_BYTES}; pick the file named config.json"
+            ),
+        ));
+    }
+    let text = without_class_name(text);
+    serde_json::from_str(&without_bare_words(text)).map_err(|err| {
+        let err = err.to_string();
+        ImportError::new(
+            "not_json",
+            format!("the text is not JSON: {err}; paste the whole config.json of a model, from the first {{ to the last }}"),
+        )
+    })
+}
+
+/// `print(config)` in Python writes `LlamaConfig {…}`.
+fn without_class_name(text: &str) -> &str {
+    match text.split_once('{') {
+        Some((name, _)) if name.trim_end().ends_with("Config") && name.len() < 80 => {
+            text.get(name.len()..).unwrap_or(text)
+        }
+        _ => text,
+    }
+}
+
+/// Python's `json.dumps` writes these three words, which are not JSON.
+fn without_bare_words(text: &str) -> Cow<'_, str> {
+    const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
+    if !text.contains("Infinity") && !text.contains("NaN") {
+        return Cow::Borrowed(text);
+    }
+    let mut res = String::with_capacity(text.len());
+    let mut is_in_string = false;
+    let mut is_escaped = false;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if !is_in_string && let Some(word) = WORDS.iter().find(|word| rest.starts_with(**word)) {
+            res.push_str("null");
+            rest = rest.get(word.len()..).unwrap_or("");
+            continue;
+        }
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_in_string => is_escaped = true,
+            '"' => is_in_string = !is_in_string,
+            _ => {}
+        }
+        res.push(c);
+        rest = rest.get(c.len_utf8()..).unwrap_or("");
+    }
+    Cow::Owned(res)
+}

@@ -1,0 +1,36 @@
+//! The doors for real files. The only place that knows architectures by name.
+
+pub mod config_view;
+pub mod lenient_json;
+
+use std::fmt;
+
+/// Why a text could not be read as a model. The message says what was given, what is allowed and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportError {
+    code: &'static str,
+    message: String,
+}
+
+impl ImportError {
+    /// An error with a stable identifier and a sentence, lower case, without a full stop.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// A stable identifier such as `not_json`.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ImportError {}
