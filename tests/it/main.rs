@@ -1,3 +1,4 @@
 //! The one native test binary.
 
 mod gpus;
+mod weights;
