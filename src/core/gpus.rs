@@ -66,3 +66,22 @@ pub fn all() -> &'static [Gpu] {
 pub fn get(id: &str) -> Option<&'static Gpu> {
     all().iter().find(|gpu| gpu.id == id)
 }
+
+/// The accelerator of the default scenario.
+pub fn default_gpu() -> &'static Gpu {
+    // The table is part of the program and tested; an accelerator without memory keeps this total all the same.
+    static NONE: Gpu = Gpu {
+        id: "none",
+        name: "no accelerator",
+        short: "none",
+        vendor: "",
+        memory_mib: 0,
+        visible_mib: None,
+        bandwidth_gbps: 0.0,
+        bf16_tflops: 0.0,
+        fp8_tflops: None,
+        source: "",
+        note: None,
+    };
+    get(DEFAULT_ID).unwrap_or(&NONE)
+}

@@ -127,6 +127,16 @@ pub enum LayerKind {
     Shared,
 }
 
+/// Rows a layer keeps: one for each token, or one for each group of compressed tokens, and the uncompressed window of a
+/// compressed layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Rows that grow with the sequence.
+    pub main: u64,
+    /// Uncompressed rows beside compressed ones.
+    pub window: u64,
+}
+
 /// Storage of everything a layer keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheFormats {
@@ -199,6 +209,29 @@ impl LayerKind {
         }
     }
 
+    /// A stable identifier of the kind, for JSON and for labels.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::Full { .. } => "full",
+            Self::Sliding { .. } => "sliding",
+            Self::Chunked { .. } => "chunked",
+            Self::Latent { .. } => "latent",
+            Self::Compressed { .. } => "compressed",
+            Self::Recurrent(state) => match state.family {
+                RecurrentFamily::Mamba1 => "mamba1",
+                RecurrentFamily::Mamba2 => "mamba2",
+                RecurrentFamily::GatedDeltaNet => "gated_delta_net",
+                RecurrentFamily::Kda => "kda",
+                RecurrentFamily::Lightning => "lightning",
+                RecurrentFamily::Rwkv => "rwkv",
+                RecurrentFamily::RgLru => "rg_lru",
+                RecurrentFamily::ShortConv => "short_conv",
+            },
+            Self::Cross { .. } => "cross",
+            Self::Shared => "shared",
+        }
+    }
+
     /// KV heads that tensor parallelism would divide; `None` where nothing is divided by heads.
     pub fn num_key_value_heads(&self) -> Option<u32> {
         match *self {
@@ -237,7 +270,7 @@ impl LayerKind {
         }
     }
 
-    /// Tokens at which the cache stops growing; `None` when it grows for ever or never did.
+    /// Tokens at which the growth bends or stops; `None` when it is a straight line.
     pub fn cap(&self) -> Option<Tokens> {
         match *self {
             Self::Sliding { window, .. } => Some(window),
@@ -254,7 +287,33 @@ impl LayerKind {
         }
     }
 
-    /// Bytes that a sequence of `n` tokens keeps in this layer, for everything but recurrent state. Exact.
+    /// Rows of the positions `from..to` that a sequence of `n` tokens still keeps.
+    pub fn kept_rows(&self, from: Tokens, to: Tokens, n: Tokens) -> Rows {
+        let newest = |kept: Tokens| to.minus(from.max(n.minus(kept))).0;
+        match *self {
+            Self::Full { .. }
+            | Self::Latent { .. }
+            | Self::Sliding { .. }
+            | Self::Chunked { .. } => Rows {
+                main: newest(self.kept_tokens(n)),
+                window: 0,
+            },
+            Self::Compressed {
+                compress_ratio,
+                window,
+                ..
+            } => {
+                let ratio = u64::from(compress_ratio.max(1));
+                Rows {
+                    main: (to.0 / ratio).saturating_sub(from.0 / ratio),
+                    window: newest(n.min(window)),
+                }
+            }
+            Self::Recurrent(_) | Self::Cross { .. } | Self::Shared => Rows::default(),
+        }
+    }
+
+    /// Bytes that a sequence of `n` tokens keeps in this layer, without index keys and recurrent state. Exact.
     ///
     /// Full: `n × num_key_value_heads × (head_dim + v_head_dim)` elements; latent: `n × (kv_lora_rank +
     /// qk_rope_head_dim)`, once for K and V. Index keys are counted in [`Self::index_bytes`].
@@ -276,7 +335,13 @@ impl LayerKind {
 
     /// [`Self::cache_bytes`] as its K part and its V part; a latent or compressed row is all K.
     pub fn k_v_bytes(&self, n: Tokens, format: KvFormat) -> (Bytes, Bytes) {
-        let rows = self.kept_tokens(n).0;
+        let (k, v) = self.rows_bytes(self.kept_rows(Tokens(0), n, n), format);
+        let (cross_k, cross_v) = self.cross_bytes(format);
+        (k + cross_k, v + cross_v)
+    }
+
+    /// Bytes of K and of V of these rows.
+    pub fn rows_bytes(&self, rows: Rows, format: KvFormat) -> (Bytes, Bytes) {
         match *self {
             Self::Full {
                 num_key_value_heads,
@@ -294,7 +359,32 @@ impl LayerKind {
                 head_dim,
                 v_head_dim,
                 ..
-            } => heads_bytes(rows, num_key_value_heads, head_dim, v_head_dim, format),
+            } => heads_bytes(rows.main, num_key_value_heads, head_dim, v_head_dim, format),
+            Self::Latent {
+                kv_lora_rank,
+                qk_rope_head_dim,
+                ..
+            } => (
+                latent_bytes(rows.main, kv_lora_rank, qk_rope_head_dim, format.k),
+                Bytes::ZERO,
+            ),
+            Self::Compressed {
+                head_dim,
+                index_head_dim,
+                ..
+            } => {
+                let width = u64::from(head_dim) + u64::from(index_head_dim);
+                let bytes = format.k.row_bytes(rows.main, 1, width)
+                    + format.k.row_bytes(rows.window, 1, u64::from(head_dim));
+                (bytes, Bytes::ZERO)
+            }
+            Self::Cross { .. } | Self::Recurrent(_) | Self::Shared => (Bytes::ZERO, Bytes::ZERO),
+        }
+    }
+
+    /// Bytes of K and of V of the encoder's tokens: constant over the sequence's life.
+    pub fn cross_bytes(&self, format: KvFormat) -> (Bytes, Bytes) {
+        match *self {
             Self::Cross {
                 encoder_tokens,
                 num_key_value_heads,
@@ -307,48 +397,39 @@ impl LayerKind {
                 v_head_dim,
                 format,
             ),
-            Self::Latent {
-                kv_lora_rank,
-                qk_rope_head_dim,
-                ..
-            } => (
-                latent_bytes(rows, kv_lora_rank, qk_rope_head_dim, format.k),
-                Bytes::ZERO,
-            ),
-            Self::Compressed {
-                compress_ratio,
-                head_dim,
-                index_head_dim,
-                window,
-            } => {
-                let compressed = rows / u64::from(compress_ratio.max(1));
-                let width = u64::from(head_dim) + u64::from(index_head_dim);
-                let bytes = format.k.row_bytes(compressed, 1, width)
-                    + format
-                        .k
-                        .row_bytes(rows.min(window.0), 1, u64::from(head_dim));
-                (bytes, Bytes::ZERO)
-            }
-            Self::Recurrent(_) | Self::Shared => (Bytes::ZERO, Bytes::ZERO),
+            Self::Full { .. }
+            | Self::Sliding { .. }
+            | Self::Chunked { .. }
+            | Self::Latent { .. }
+            | Self::Compressed { .. }
+            | Self::Recurrent(_)
+            | Self::Shared => (Bytes::ZERO, Bytes::ZERO),
         }
     }
 
-    /// Bytes of the sparse indexer's keys for `n` tokens. An 8-bit cache stores each key as fp8 with one fp32 scale
-    /// (132 bytes for 128); any other format stores the key as it stores K.
+    /// Bytes of the sparse indexer's keys for these rows. An 8-bit cache stores each key as fp8 with one fp32 scale
+    /// (132 bytes for 128); any other format stores the key as it stores K. The index key of a compressed row is part of
+    /// that row.
     ///
     /// Source: vLLM and SGLang start-up logs of DeepSeek-V3.2 (132 bytes per token and layer).
-    pub fn index_bytes(&self, n: Tokens, format: KvFormat) -> Bytes {
-        match *self {
-            Self::Latent { index_head_dim, .. } if 0 < index_head_dim => {
-                let width = u64::from(index_head_dim);
-                let is_8_bit = format.k.block_bytes == format.k.block_elements;
-                if is_8_bit {
-                    Bytes(n.0.saturating_mul(width.saturating_add(4)))
-                } else {
-                    format.k.row_bytes(n.0, 1, width)
-                }
-            }
-            _ => Bytes::ZERO,
+    pub fn index_bytes(&self, rows: Rows, format: KvFormat) -> Bytes {
+        let width = match *self {
+            Self::Latent { index_head_dim, .. } => u64::from(index_head_dim),
+            Self::Full { .. }
+            | Self::Sliding { .. }
+            | Self::Chunked { .. }
+            | Self::Compressed { .. }
+            | Self::Cross { .. }
+            | Self::Recurrent(_)
+            | Self::Shared => 0,
+        };
+        let is_8_bit = format.k.block_bytes == format.k.block_elements;
+        if width == 0 {
+            Bytes::ZERO
+        } else if is_8_bit {
+            Bytes(rows.main.saturating_mul(width.saturating_add(4)))
+        } else {
+            format.k.row_bytes(rows.main, 1, width)
         }
     }
 
@@ -372,7 +453,7 @@ impl LayerKind {
     /// Everything the layer keeps for one sequence of `n` tokens.
     pub fn total_bytes(&self, n: Tokens, formats: CacheFormats) -> Bytes {
         self.cache_bytes(n, formats.kv)
-            + self.index_bytes(n, formats.kv)
+            + self.index_bytes(self.kept_rows(Tokens(0), n, n), formats.kv)
             + self.state_bytes(formats)
     }
 }

@@ -1,8 +1,16 @@
 //! What is true: pure, exact, without browser, language or clock; does not panic on any input.
 
+pub mod engines;
+pub mod fit;
 pub mod gpus;
 pub mod import;
 pub mod layer;
+pub mod life;
+pub mod link;
 pub mod model;
+pub mod presets;
+pub mod report;
+pub mod scenario;
+pub mod setup;
 pub mod units;
 pub mod weights;

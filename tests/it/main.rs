@@ -1,4 +1,5 @@
-//! The one native test binary.
+//! The one native test binary: a module for each topic.
 
-mod gpus;
-mod weights;
+mod kv_bytes;
+mod link;
+mod report;

@@ -1,6 +1,7 @@
 //! The doors for real files. The only place that knows architectures by name.
 
 pub mod config_view;
+pub mod hf_config;
 pub mod lenient_json;
 
 use std::fmt;

@@ -1,0 +1,52 @@
+//! No engine: the bytes that the tokens need, without pages or padding.
+
+use super::{EngineCache, EngineDefaults, EngineReport};
+use crate::core::setup::{Request, Setup};
+use crate::core::units::{Bytes, Tokens};
+
+/// Tokens of a block in the fact "blocks of 16": the page most engines start from.
+pub const BLOCK_SIZE: Tokens = Tokens(16);
+
+/// What a serving engine took beside weights and cache on one H100.
+pub const DEFAULTS: EngineDefaults = EngineDefaults {
+    activations: Bytes::from_gib_hundredths(480),
+    overhead: Bytes::from_gib_hundredths(60),
+    source: "vLLM on H100, profiled with 8,192 batched tokens: 4.8 GiB of activations for a 70B model on two GPUs \
+             (4.76 for an 8B on one) and 0.13 to 0.55 GiB of runtime, rounded up to 0.6",
+};
+
+/// The exact cache as a report: one cache for each kind of layer, nothing printed.
+pub fn report(setup: &Setup<'_>) -> EngineReport {
+    let request = Request::of(setup.scenario);
+    let n = request.context();
+    let fullest = setup
+        .stages
+        .iter()
+        .max_by_key(|groups| request.phase_bytes(groups, setup.formats).total());
+    let caches = fullest
+        .into_iter()
+        .flatten()
+        .map(|group| {
+            let rows = group.kind.kept_rows(Tokens(0), n, n);
+            let (k, v) = group.kind.rows_bytes(rows, setup.formats.kv);
+            let (cross_k, cross_v) = group.kind.cross_bytes(setup.formats.kv);
+            let count = u64::from(group.count);
+            EngineCache {
+                label: group.kind.id().to_owned(),
+                tokens: group.kind.kept_tokens(n).0,
+                layers: group.count,
+                k_bytes: (k + cross_k + group.kind.index_bytes(rows, setup.formats.kv))
+                    .times(count),
+                v_bytes: (v + cross_v).times(count),
+                state_bytes: group.kind.state_bytes(setup.formats).times(count),
+            }
+        })
+        .collect();
+    EngineReport {
+        kind: setup.scenario.engine.kind.id(),
+        block_size: Some(BLOCK_SIZE.0),
+        reserved_bytes: setup.held_bytes(&request, setup.seqs_per_replica()),
+        caches,
+        ..EngineReport::default()
+    }
+}

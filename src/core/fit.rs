@@ -1,0 +1,66 @@
+//! What fits: requests at once, the longest thinking, the smallest tensor parallel size. Exact searches over the exact
+//! function, never a division by bytes per token: windows, states and pages bend the curve.
+
+use super::engines;
+use super::scenario::field;
+use super::setup::{Request, Setup};
+use super::units::{Bytes, Tokens};
+
+/// The largest `n` from 0 to `max` for which `holds`, which is true up to some `n` and false after it. `None` when it
+/// does not even hold for 0.
+pub fn largest(max: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+    if !holds(0) {
+        return None;
+    }
+    let (mut low, mut high) = (0, max);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    Some(low)
+}
+
+/// Requests that fit at once on all replicas together, by their peak.
+pub fn max_concurrency(setup: &Setup<'_>, request: &Request, pool: Bytes) -> u64 {
+    // A request that keeps nothing fits any number of times; the field's own bound is the answer then.
+    let most = field("num_seqs")
+        .and_then(|field| field.kind.bounds())
+        .map_or(1, |bounds| bounds.max);
+    let per_replica =
+        largest(most, |n| engines::reserved_bytes(setup, request, n) <= pool).unwrap_or(0);
+    per_replica.saturating_mul(u64::from(setup.scenario.data_parallel_size.max(1)))
+}
+
+/// Thinking tokens that the model's trained context leaves, or the field's bound where the context is unknown.
+pub fn thinking_limit(setup: &Setup<'_>) -> Tokens {
+    let bound = field("thinking_tokens")
+        .and_then(|field| field.kind.bounds())
+        .map_or(0, |bounds| bounds.max);
+    let scenario = setup.scenario;
+    let taken = scenario.prompt_tokens.plus(scenario.answer_tokens);
+    setup
+        .model
+        .max_position_embeddings
+        .map_or(Tokens(bound), |context| {
+            context.minus(taken).min(Tokens(bound))
+        })
+}
+
+/// The longest thinking with which the scenario's requests fit, not longer than the trained context. `None`: they do not
+/// fit even without thinking.
+pub fn max_thinking_tokens(setup: &Setup<'_>, pool: Bytes) -> Option<Tokens> {
+    let request = Request::of(setup.scenario);
+    let num_seqs = setup.seqs_per_replica();
+    let fits = |thinking| {
+        let request = Request {
+            thinking: Tokens(thinking),
+            ..request
+        };
+        engines::reserved_bytes(setup, &request, num_seqs) <= pool
+    };
+    largest(thinking_limit(setup).0, fits).map(Tokens)
+}

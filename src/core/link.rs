@@ -1,0 +1,96 @@
+//! The scenario as readable `key=value` pairs of a URL fragment.
+//!
+//! All keys are written, so that a link made today means the same for ever, whatever the defaults become.
+//! The first pair is the version.
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
+use super::scenario::{FIELDS, FieldError, Problem, Scenario};
+
+/// The version written to links.
+pub const VERSION: &str = "1";
+
+/// The longest fragment that is read; a config.json of 200 KB fits.
+pub const MAX_LENGTH: usize = 1 << 20;
+
+/// Characters that a fragment cannot hold as they are, or that would end a pair.
+const ENCODED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'`')
+    .add(b'#')
+    .add(b'%')
+    .add(b'&')
+    .add(b'+')
+    .add(b'=');
+
+/// What stands in a fragment: the scenario, the pairs that are not of the scenario (the page's own), and what could not
+/// be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Pairs with other keys, decoded, in order.
+    pub other: Vec<(String, String)>,
+    /// Notes for the reader.
+    pub errors: Vec<FieldError>,
+}
+
+/// The fragment of a scenario, without `#`.
+pub fn to_fragment(scenario: &Scenario) -> String {
+    let mut res = format!("v={VERSION}");
+    for field in FIELDS.iter().filter(|field| field.is_active(scenario)) {
+        push_pair(&mut res, field.key, &(field.get)(scenario));
+    }
+    res
+}
+
+/// Appends `&key=value`, encoded.
+pub fn push_pair(fragment: &mut String, key: &str, value: &str) {
+    if !fragment.is_empty() {
+        fragment.push('&');
+    }
+    fragment.extend(utf8_percent_encode(key, ENCODED));
+    fragment.push('=');
+    fragment.extend(utf8_percent_encode(value, ENCODED));
+}
+
+/// Reads a fragment, with or without `#`. `page_keys` are the keys that belong to the page and not to the scenario; they
+/// are handed back. What cannot be read is left at its default and named in the errors.
+pub fn from_fragment(fragment: &str, page_keys: &[&str]) -> Link {
+    let mut res = Link {
+        scenario: Scenario::default(),
+        other: Vec::new(),
+        errors: Vec::new(),
+    };
+    let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
+    if MAX_LENGTH < fragment.len() {
+        res.errors.push(FieldError {
+            key: "link".to_owned(),
+            given: format!("{} bytes", fragment.len()),
+            problem: Problem::NotOneOf(vec!["at most 1 MiB"]),
+        });
+        return res;
+    }
+    for pair in fragment.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let (key, value) = (decode(key), decode(value));
+        if key == "v" {
+            if value != VERSION {
+                res.errors.push(FieldError {
+                    key,
+                    given: super::scenario::cut(&value, 60),
+                    problem: Problem::NotOneOf(vec![VERSION]),
+                });
+            }
+        } else if page_keys.contains(&key.as_str()) {
+            res.other.push((key, value));
+        } else if let Err(error) = res.scenario.set(&key, &value) {
+            res.errors.push(error);
+        }
+    }
+    res
+}

@@ -1,0 +1,760 @@
+//! A scenario's report: everything the page, the embeds and the JavaScript API show. Total and pure.
+
+use serde::Serialize;
+
+use super::engines::{self, EngineReport};
+use super::fit;
+use super::layer::LayerKind;
+use super::life::{self, LifePoint};
+use super::model::LayerGroup;
+use super::scenario::{FieldKind, ParallelSize, Scenario, field};
+use super::setup::{Budget, PhaseBytes, Request, Setup};
+use super::units::{Bytes, MAX_EXACT_INTEGER, Tokens};
+
+/// Tokens of one request, over all its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TokenReport {
+    /// Prefilled tokens.
+    pub prompt: Tokens,
+    /// Reasoning tokens, all samples.
+    pub thinking: Tokens,
+    /// Answer tokens, all samples.
+    pub answer: Tokens,
+    /// Their sum: what the cache holds when the last token is done.
+    pub total: Tokens,
+}
+
+/// One kind of layer and what all layers of it keep for one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LayerReport {
+    /// The kind's identifier.
+    pub kind: &'static str,
+    /// Layers of the kind.
+    pub count: u32,
+    /// KV heads, before tensor parallelism.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_key_value_heads: Option<u32>,
+    /// Elements of K in one row.
+    pub k_elements: u64,
+    /// Elements of V in one row; zero when one row serves as both.
+    pub v_elements: u64,
+    /// Elements of the indexer's key in one row.
+    pub index_elements: u64,
+    /// Rows kept in one layer at the end, all samples.
+    pub rows: u64,
+    /// Tokens at which the layer stops growing, or of its uncompressed window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Tokens>,
+    /// Tokens that share a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compress_ratio: Option<u32>,
+    /// Elements of a recurrent state in `state_dtype`.
+    pub state_elements: u64,
+    /// Elements of a convolution state in the model's type.
+    pub conv_elements: u64,
+    /// Bytes of all layers of the kind.
+    pub bytes: Bytes,
+}
+
+/// The KV cache of one request and of all of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KvCacheReport {
+    /// Bytes that one more token adds once every window is full, index keys apart.
+    pub bytes_per_token: Bytes,
+    /// Bytes of index keys that one more token adds.
+    pub index_bytes_per_token: Bytes,
+    /// Rows of the prompt.
+    pub prompt_bytes: Bytes,
+    /// Rows of the thinking.
+    pub thinking_bytes: Bytes,
+    /// Rows of the answer.
+    pub answer_bytes: Bytes,
+    /// What does not depend on the length.
+    pub state_bytes: Bytes,
+    /// Sum of the four.
+    pub per_seq_bytes: Bytes,
+    /// The mean over the request's decode steps.
+    pub mean_bytes: Bytes,
+    /// All requests at once, the shared prefix once for each replica.
+    pub total_bytes: Bytes,
+    /// On the fullest GPU.
+    pub per_gpu_bytes: Bytes,
+    /// Each kind of layer.
+    pub layers: Vec<LayerReport>,
+}
+
+/// The memory of the fullest GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HbmReport {
+    /// What the driver reports.
+    pub capacity_bytes: Bytes,
+    /// What the engine may use.
+    pub usable_bytes: Bytes,
+    /// Weights.
+    pub weight_bytes: Bytes,
+    /// Activations.
+    pub activation_bytes: Bytes,
+    /// Runtime.
+    pub overhead_bytes: Bytes,
+    /// The pool that the engine reserves for the cache.
+    pub kv_pool_bytes: Bytes,
+    /// What the scenario's requests hold.
+    pub kv_held_bytes: Bytes,
+    /// Of it the prompts' rows.
+    pub kv_prompt_bytes: Bytes,
+    /// Of it the thinking's rows.
+    pub kv_thinking_bytes: Bytes,
+    /// Of it the answers' rows.
+    pub kv_answer_bytes: Bytes,
+    /// Of it states of constant size.
+    pub kv_state_bytes: Bytes,
+    /// What the engine reserves for these requests, padding included.
+    pub kv_reserved_bytes: Bytes,
+    /// What is left; negative: how much is missing.
+    pub free_bytes: i64,
+}
+
+/// What fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FitReport {
+    /// Whether the scenario's requests fit.
+    pub fits: bool,
+    /// Requests at once, by peak.
+    pub max_concurrency: u64,
+    /// Requests at once, by the mean over their life: what a scheduler that evicts can count on.
+    pub max_concurrency_mean: u64,
+    /// The same requests with 32,000 thinking tokens.
+    pub max_concurrency_at_32000: u64,
+    /// The longest thinking that fits; `null`: not even none.
+    pub max_thinking_tokens: Option<Tokens>,
+    /// Whether the trained context, and not memory, ends the thinking.
+    pub is_limited_by_context: bool,
+    /// The smallest power of two, up to 64, on which the scenario fits.
+    pub min_tensor_parallel_size: Option<u32>,
+}
+
+/// The hardware as it was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HardwareReport {
+    /// GPUs in all.
+    pub num_gpus: u64,
+    /// The tensor parallel size that holds.
+    pub tensor_parallel_size: u32,
+    /// Whether it was chosen for the reader.
+    pub is_tensor_parallel_auto: bool,
+    /// Pipeline stages.
+    pub pipeline_parallel_size: u32,
+    /// Replicas.
+    pub data_parallel_size: u32,
+}
+
+/// Parameters of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ModelReport {
+    /// Decoder layers.
+    pub num_hidden_layers: u64,
+    /// All parameters.
+    pub num_params: u64,
+    /// Parameters one token uses.
+    pub num_active_params: u64,
+    /// Bytes of all weights.
+    pub weight_bytes: Bytes,
+    /// Trained context.
+    pub max_position_embeddings: Option<Tokens>,
+}
+
+/// Something about the scenario that the reader must know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Warning {
+    /// The context is longer than the model was trained for.
+    ContextAboveTrained {
+        /// Tokens of the scenario.
+        context_tokens: Tokens,
+        /// Tokens of the model.
+        max_position_embeddings: Tokens,
+    },
+    /// More ranks than KV heads: heads are replicated.
+    KvHeadsReplicated {
+        /// Heads.
+        num_key_value_heads: u32,
+        /// Ranks.
+        tensor_parallel_size: u32,
+    },
+    /// Ranks do not divide the heads; engines refuse this.
+    HeadsNotDivisible {
+        /// Which heads: `num_attention_heads` or `num_key_value_heads`.
+        heads: &'static str,
+        /// How many.
+        num_heads: u32,
+        /// Ranks.
+        tensor_parallel_size: u32,
+    },
+    /// Latent rows are on every rank.
+    LatentReplicated {
+        /// Ranks.
+        tensor_parallel_size: u32,
+    },
+    /// Stages hold different numbers of layers.
+    StagesUneven {
+        /// Layers.
+        num_hidden_layers: u64,
+        /// Stages.
+        pipeline_parallel_size: u32,
+    },
+    /// More stages than layers.
+    StagesEmpty {
+        /// Layers.
+        num_hidden_layers: u64,
+        /// Stages.
+        pipeline_parallel_size: u32,
+    },
+    /// The weights and overheads alone exceed what the engine may use.
+    WeightsDoNotFit {
+        /// Bytes missing.
+        missing_bytes: Bytes,
+    },
+    /// The requests exceed the pool.
+    CacheDoesNotFit {
+        /// Bytes missing.
+        missing_bytes: Bytes,
+    },
+    /// The shared prefix is longer than the prompt; the prompt is all that is shared.
+    PrefixAbovePrompt {
+        /// Tokens asked for.
+        shared_prefix_tokens: Tokens,
+        /// Tokens of the prompt.
+        prompt_tokens: Tokens,
+    },
+    /// Rows are not whole blocks of the storage format.
+    RowsNotWhole {
+        /// The format.
+        format: &'static str,
+        /// Elements of a row.
+        row_elements: u64,
+        /// Elements of a block.
+        block_elements: u32,
+    },
+    /// A number is above 2^53 and not exact in JavaScript.
+    NotExact {
+        /// Which.
+        field: &'static str,
+    },
+    /// The model has nothing that grows.
+    NothingGrows,
+    /// The weights could not be counted; the published count stands in.
+    WeightsNotCounted,
+    /// The model's file stores its weights in another format than the scenario's.
+    StoredInOtherFormat {
+        /// The file's.
+        stored: &'static str,
+        /// The scenario's.
+        weight_format: &'static str,
+    },
+}
+
+/// Something the report takes for granted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Assumption {
+    /// The headline counts the last sampled token, which an engine never feeds back.
+    LastTokenCounted {
+        /// What an engine holds.
+        engine_tokens: Tokens,
+    },
+    /// Windows are the idealised ones.
+    WindowsIdealised,
+    /// Activations and runtime are the engine's stated defaults.
+    OverheadsAssumed {
+        /// Activations.
+        activation_bytes: Bytes,
+        /// Runtime.
+        overhead_bytes: Bytes,
+        /// Source.
+        source: &'static str,
+    },
+    /// Recurrent states have this type.
+    StateDtype {
+        /// Id.
+        state_dtype: &'static str,
+    },
+    /// Something the importer said.
+    Import {
+        /// Its note.
+        note: String,
+    },
+}
+
+/// Everything about a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The model's size.
+    pub model: ModelReport,
+    /// Tokens.
+    pub tokens: TokenReport,
+    /// The cache.
+    pub kv_cache: KvCacheReport,
+    /// The GPUs.
+    pub hardware: HardwareReport,
+    /// Memory of the fullest GPU.
+    pub hbm: HbmReport,
+    /// What fits.
+    pub fit: FitReport,
+    /// What the engine allocates and prints.
+    pub engine: EngineReport,
+    /// Vertices of the cache's growth.
+    pub life: Vec<LifePoint>,
+    /// What the reader must know.
+    pub warnings: Vec<Warning>,
+    /// What was taken for granted.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// The report of a scenario.
+pub fn report(scenario: &Scenario) -> Report {
+    let setup = Setup::new(scenario);
+    let request = Request::of(scenario);
+    let groups = setup.whole_groups();
+    let phases = request.phase_bytes(&groups, setup.formats);
+    let budget = setup.budget();
+    let life = life::curve(&setup, &groups);
+    let kv_cache = kv_cache(&setup, &request, &groups, &phases, &life);
+    let hbm = hbm(&setup, &request, &budget);
+    let tokens = tokens(&request);
+    let fit = fit_report(&setup, &request, &budget, &kv_cache);
+    let model = ModelReport {
+        num_hidden_layers: setup.model.layers.len() as u64,
+        num_params: setup.model.weights.num_params(),
+        num_active_params: setup.model.weights.num_active_params(),
+        weight_bytes: setup.whole_weight_bytes(),
+        max_position_embeddings: setup.model.max_position_embeddings,
+    };
+    let hardware = HardwareReport {
+        num_gpus: setup.num_gpus(),
+        tensor_parallel_size: setup.tensor_parallel_size,
+        is_tensor_parallel_auto: scenario.tensor_parallel_size == ParallelSize::Auto,
+        pipeline_parallel_size: scenario.pipeline_parallel_size,
+        data_parallel_size: scenario.data_parallel_size,
+    };
+    let warnings = warnings(&setup, &budget, &kv_cache, &hbm);
+    let assumptions = assumptions(&setup, &budget, &groups, tokens.total);
+    let engine = engines::report(&setup);
+    Report {
+        model,
+        tokens,
+        kv_cache,
+        hardware,
+        hbm,
+        fit,
+        engine,
+        life,
+        warnings,
+        assumptions,
+    }
+}
+
+fn tokens(request: &Request) -> TokenReport {
+    let thinking = Tokens(request.thinking.0.saturating_mul(request.num_samples));
+    let answer = Tokens(request.answer.0.saturating_mul(request.num_samples));
+    TokenReport {
+        prompt: request.prompt,
+        thinking,
+        answer,
+        total: request.prompt.plus(thinking).plus(answer),
+    }
+}
+
+/// Tokens over which growth is measured: a multiple of every compression ratio in use (powers of two, and small factors).
+const GROWTH_SPAN: u64 = 1 << 10;
+
+/// Bytes of rows (without index keys) and of index keys that one more token adds when all windows are full; rounded up
+/// where compressed rows make it a fraction.
+pub fn bytes_per_token(groups: &[LayerGroup], setup: &Setup<'_>) -> (Bytes, Bytes) {
+    let span = groups
+        .iter()
+        .filter_map(|group| match group.kind {
+            LayerKind::Compressed { compress_ratio, .. } => Some(u64::from(compress_ratio.max(1))),
+            _ => None,
+        })
+        .fold(GROWTH_SPAN, |span, ratio| {
+            if span.is_multiple_of(ratio) {
+                span
+            } else {
+                span.saturating_mul(ratio)
+            }
+        });
+    let windows = groups
+        .iter()
+        .filter_map(|group| group.kind.cap())
+        .max()
+        .unwrap_or_default();
+    let start = Tokens(windows.0.div_ceil(span).saturating_mul(span));
+    let end = start.plus(Tokens(span));
+    let format = setup.formats.kv;
+    let grown = |bytes: &dyn Fn(LayerKind, Tokens) -> Bytes| {
+        let total: Bytes = groups
+            .iter()
+            .map(|group| {
+                bytes(group.kind, end)
+                    .minus(bytes(group.kind, start))
+                    .times(u64::from(group.count))
+            })
+            .sum();
+        Bytes(total.0.div_ceil(span))
+    };
+    (
+        grown(&|kind, n| kind.cache_bytes(n, format)),
+        grown(&|kind, n| kind.index_bytes(kind.kept_rows(Tokens(0), n, n), format)),
+    )
+}
+
+fn kv_cache(
+    setup: &Setup<'_>,
+    request: &Request,
+    groups: &[LayerGroup],
+    phases: &PhaseBytes,
+    life: &[LifePoint],
+) -> KvCacheReport {
+    let (bytes_per_token, index_bytes_per_token) = bytes_per_token(groups, setup);
+    let n_replicas = u64::from(setup.scenario.data_parallel_size.max(1));
+    let num_seqs = u64::from(setup.scenario.num_seqs);
+    let stored_prefixes = n_replicas.min(num_seqs);
+    let total_bytes = phases.total().minus(phases.shared_prefix).times(num_seqs)
+        + phases.shared_prefix.times(stored_prefixes);
+    KvCacheReport {
+        bytes_per_token,
+        index_bytes_per_token,
+        prompt_bytes: phases.prompt,
+        thinking_bytes: phases.thinking,
+        answer_bytes: phases.answer,
+        state_bytes: phases.state,
+        per_seq_bytes: phases.total(),
+        mean_bytes: life::mean_bytes(life),
+        total_bytes,
+        per_gpu_bytes: setup.held_bytes(request, setup.seqs_per_replica()),
+        layers: groups
+            .iter()
+            .map(|group| layer_report(*group, request, setup))
+            .collect(),
+    }
+}
+
+fn layer_report(group: LayerGroup, request: &Request, setup: &Setup<'_>) -> LayerReport {
+    let n = request.context();
+    let prompt_rows = group.kind.kept_rows(Tokens(0), request.prompt, n);
+    let tail_rows = group.kind.kept_rows(request.prompt, n, n);
+    let heads = group.kind.num_key_value_heads();
+    let per_row = |width: u32| u64::from(heads.unwrap_or(1)).saturating_mul(u64::from(width));
+    let mut res = LayerReport {
+        kind: group.kind.id(),
+        count: group.count,
+        num_key_value_heads: heads,
+        k_elements: 0,
+        v_elements: 0,
+        index_elements: 0,
+        rows: prompt_rows
+            .main
+            .saturating_add(tail_rows.main.saturating_mul(request.num_samples)),
+        window: group.kind.cap(),
+        compress_ratio: None,
+        state_elements: 0,
+        conv_elements: 0,
+        bytes: request
+            .kind_bytes(group.kind, setup.formats)
+            .total()
+            .times(u64::from(group.count)),
+    };
+    match group.kind {
+        LayerKind::Full {
+            head_dim,
+            v_head_dim,
+            ..
+        }
+        | LayerKind::Sliding {
+            head_dim,
+            v_head_dim,
+            ..
+        }
+        | LayerKind::Chunked {
+            head_dim,
+            v_head_dim,
+            ..
+        } => {
+            (res.k_elements, res.v_elements) = (per_row(head_dim), per_row(v_head_dim));
+        }
+        LayerKind::Cross {
+            head_dim,
+            v_head_dim,
+            encoder_tokens,
+            ..
+        } => {
+            (res.k_elements, res.v_elements) = (per_row(head_dim), per_row(v_head_dim));
+            res.rows = encoder_tokens.0;
+        }
+        LayerKind::Latent {
+            kv_lora_rank,
+            qk_rope_head_dim,
+            index_head_dim,
+        } => {
+            res.k_elements = u64::from(kv_lora_rank) + u64::from(qk_rope_head_dim);
+            res.index_elements = u64::from(index_head_dim);
+        }
+        LayerKind::Compressed {
+            compress_ratio,
+            head_dim,
+            index_head_dim,
+            ..
+        } => {
+            res.k_elements = u64::from(head_dim);
+            res.index_elements = u64::from(index_head_dim);
+            res.compress_ratio = Some(compress_ratio);
+        }
+        LayerKind::Recurrent(state) => {
+            res.state_elements = state.state_elements();
+            res.conv_elements = state.conv_elements();
+        }
+        LayerKind::Shared => {}
+    }
+    res
+}
+
+fn hbm(setup: &Setup<'_>, request: &Request, budget: &Budget) -> HbmReport {
+    let num_seqs = setup.seqs_per_replica();
+    let one = setup.per_gpu(request);
+    let kv_held_bytes = one.of_requests(num_seqs);
+    // The shared prefix is stored once, so the prompts take what the other phases leave of the whole.
+    let (thinking, answer, state) = (
+        one.thinking.times(num_seqs),
+        one.answer.times(num_seqs),
+        one.state.times(num_seqs),
+    );
+    HbmReport {
+        capacity_bytes: budget.capacity,
+        usable_bytes: budget.usable,
+        weight_bytes: budget.weights,
+        activation_bytes: budget.activations,
+        overhead_bytes: budget.overhead,
+        kv_pool_bytes: budget.pool,
+        kv_held_bytes,
+        kv_prompt_bytes: kv_held_bytes.minus(thinking + answer + state),
+        kv_thinking_bytes: thinking,
+        kv_answer_bytes: answer,
+        kv_state_bytes: state,
+        kv_reserved_bytes: engines::reserved_bytes(setup, request, num_seqs),
+        free_bytes: setup.shortfall().saturating_neg(),
+    }
+}
+
+/// Thinking tokens of the page's standing comparison.
+pub const LONG_THINKING: Tokens = Tokens(32_000);
+
+fn fit_report(
+    setup: &Setup<'_>,
+    request: &Request,
+    budget: &Budget,
+    kv_cache: &KvCacheReport,
+) -> FitReport {
+    let max_concurrency = fit::max_concurrency(setup, request, budget.pool);
+    let max_thinking_tokens = fit::max_thinking_tokens(setup, budget.pool);
+    let by_mean = if kv_cache.mean_bytes.0 == 0 {
+        u128::from(max_concurrency)
+    } else {
+        u128::from(max_concurrency) * u128::from(kv_cache.per_seq_bytes.0)
+            / u128::from(kv_cache.mean_bytes.0)
+    };
+    FitReport {
+        fits: setup.shortfall() <= 0,
+        max_concurrency,
+        max_concurrency_mean: u64::try_from(by_mean).unwrap_or(u64::MAX),
+        max_concurrency_at_32000: fit::max_concurrency(
+            setup,
+            &Request {
+                thinking: LONG_THINKING,
+                ..*request
+            },
+            budget.pool,
+        ),
+        max_thinking_tokens,
+        is_limited_by_context: max_thinking_tokens == Some(fit::thinking_limit(setup))
+            && setup.model.max_position_embeddings.is_some(),
+        min_tensor_parallel_size: Setup::smallest_fitting(setup.scenario)
+            .map(|setup| setup.tensor_parallel_size),
+    }
+}
+
+fn warnings(
+    setup: &Setup<'_>,
+    budget: &Budget,
+    kv_cache: &KvCacheReport,
+    hbm: &HbmReport,
+) -> Vec<Warning> {
+    let mut res = Vec::new();
+    let (scenario, model, tp) = (setup.scenario, setup.model, setup.tensor_parallel_size);
+    let context_tokens = scenario.context_tokens();
+    if let Some(max_position_embeddings) = model
+        .max_position_embeddings
+        .filter(|max| *max < context_tokens)
+    {
+        res.push(Warning::ContextAboveTrained {
+            context_tokens,
+            max_position_embeddings,
+        });
+    }
+    let query_heads = model.num_attention_heads;
+    if 1 < tp && 0 < query_heads && !query_heads.is_multiple_of(tp) {
+        res.push(Warning::HeadsNotDivisible {
+            heads: "num_attention_heads",
+            num_heads: query_heads,
+            tensor_parallel_size: tp,
+        });
+    }
+    let kv_heads = model
+        .groups
+        .iter()
+        .filter_map(|group| group.kind.num_key_value_heads())
+        .filter(|heads| 0 < *heads);
+    if let Some(heads) = kv_heads.min() {
+        if heads < tp {
+            res.push(Warning::KvHeadsReplicated {
+                num_key_value_heads: heads,
+                tensor_parallel_size: tp,
+            });
+        } else if !heads.is_multiple_of(tp) {
+            res.push(Warning::HeadsNotDivisible {
+                heads: "num_key_value_heads",
+                num_heads: heads,
+                tensor_parallel_size: tp,
+            });
+        }
+    }
+    let is_latent = |group: &LayerGroup| {
+        matches!(
+            group.kind,
+            LayerKind::Latent { .. } | LayerKind::Compressed { .. }
+        )
+    };
+    if 1 < tp && model.groups.iter().any(is_latent) {
+        res.push(Warning::LatentReplicated {
+            tensor_parallel_size: tp,
+        });
+    }
+    let (n_layers, pp) = (model.layers.len() as u64, scenario.pipeline_parallel_size);
+    if n_layers < u64::from(pp) {
+        res.push(Warning::StagesEmpty {
+            num_hidden_layers: n_layers,
+            pipeline_parallel_size: pp,
+        });
+    } else if !n_layers.is_multiple_of(u64::from(pp.max(1))) {
+        res.push(Warning::StagesUneven {
+            num_hidden_layers: n_layers,
+            pipeline_parallel_size: pp,
+        });
+    }
+    if budget.left < 0 && engines::given_pool(setup).is_none() {
+        res.push(Warning::WeightsDoNotFit {
+            missing_bytes: Bytes(budget.left.unsigned_abs()),
+        });
+    } else if hbm.free_bytes < 0 {
+        res.push(Warning::CacheDoesNotFit {
+            missing_bytes: Bytes(hbm.free_bytes.unsigned_abs()),
+        });
+    }
+    if scenario.prompt_tokens < scenario.shared_prefix_tokens {
+        res.push(Warning::PrefixAbovePrompt {
+            shared_prefix_tokens: scenario.shared_prefix_tokens,
+            prompt_tokens: scenario.prompt_tokens,
+        });
+    }
+    res.extend(rows_not_whole(setup, kv_cache));
+    let largest = [
+        ("kv_cache.total_bytes", kv_cache.total_bytes.0),
+        ("kv_cache.per_seq_bytes", kv_cache.per_seq_bytes.0),
+        ("hbm.kv_held_bytes", hbm.kv_held_bytes.0),
+    ];
+    let not_exact = largest
+        .into_iter()
+        .filter(|(_, value)| MAX_EXACT_INTEGER < *value);
+    res.extend(not_exact.map(|(field, _)| Warning::NotExact { field }));
+    if kv_cache.bytes_per_token == Bytes::ZERO {
+        res.push(Warning::NothingGrows);
+    }
+    if !model.weights.is_counted() {
+        res.push(Warning::WeightsNotCounted);
+    }
+    if let Some(stored) = model
+        .stored
+        .as_ref()
+        .filter(|stored| stored.format.id != scenario.weight_format.id)
+    {
+        res.push(Warning::StoredInOtherFormat {
+            stored: stored.format.id,
+            weight_format: scenario.weight_format.id,
+        });
+    }
+    res
+}
+
+fn rows_not_whole(setup: &Setup<'_>, kv_cache: &KvCacheReport) -> Option<Warning> {
+    let format = setup.formats.kv;
+    kv_cache.layers.iter().find_map(|layer| {
+        [(format.k, layer.k_elements), (format.v, layer.v_elements)]
+            .into_iter()
+            .find_map(|(format, row_elements)| {
+                (!format.is_whole(row_elements)).then_some(Warning::RowsNotWhole {
+                    format: format.id,
+                    row_elements,
+                    block_elements: format.block_elements,
+                })
+            })
+    })
+}
+
+fn assumptions(
+    setup: &Setup<'_>,
+    budget: &Budget,
+    groups: &[LayerGroup],
+    total: Tokens,
+) -> Vec<Assumption> {
+    let (scenario, mut res) = (setup.scenario, Vec::new());
+    if 0 < scenario.decode_steps() {
+        let unfed = Tokens(u64::from(scenario.num_samples));
+        res.push(Assumption::LastTokenCounted {
+            engine_tokens: total.minus(unfed),
+        });
+    }
+    if groups.iter().any(|group| {
+        matches!(
+            group.kind,
+            LayerKind::Sliding { .. } | LayerKind::Chunked { .. }
+        )
+    }) {
+        res.push(Assumption::WindowsIdealised);
+    }
+    if groups
+        .iter()
+        .any(|group| matches!(group.kind, LayerKind::Recurrent(_)))
+    {
+        res.push(Assumption::StateDtype {
+            state_dtype: scenario.state_dtype.id,
+        });
+    }
+    if scenario.activation_bytes.is_none() || scenario.overhead_bytes.is_none() {
+        res.push(Assumption::OverheadsAssumed {
+            activation_bytes: budget.activations,
+            overhead_bytes: budget.overhead,
+            source: engines::defaults(scenario.engine.kind).source,
+        });
+    }
+    res.extend(setup.model.notes.iter().map(|note| Assumption::Import {
+        note: note.message.clone(),
+    }));
+    res
+}
+
+/// The bounds of a number field, for controls and charts.
+pub fn bounds_of(key: &str) -> Option<super::units::Bounds> {
+    field(key)
+        .map(|field| field.kind)
+        .as_ref()
+        .and_then(FieldKind::bounds)
+}

@@ -1,0 +1,149 @@
+//! Links: round trips, golden lines that open for ever, and broken ones.
+
+use kvscope::core::link::{from_fragment, to_fragment};
+use kvscope::core::scenario::{FIELDS, FieldKind, Problem, Scenario, whole_number};
+use serde_json::json;
+
+#[test]
+fn the_default_link_writes_every_key() {
+    let fragment = to_fragment(&Scenario::default());
+    assert_eq!(
+        fragment,
+        include_str!("../data/links.txt")
+            .lines()
+            .next()
+            .unwrap_or_default()
+    );
+}
+
+/// Lines are only appended: a link made today opens for ever.
+#[test]
+fn golden_links_open_without_a_note() {
+    for line in include_str!("../data/links.txt").lines() {
+        let link = from_fragment(line, &[]);
+        assert_eq!(link.errors, [], "{line}");
+        assert_eq!(to_fragment(&link.scenario), line);
+    }
+}
+
+#[test]
+fn every_field_round_trips_at_its_bounds() {
+    for field in FIELDS {
+        let texts: Vec<String> = match field.kind {
+            FieldKind::Number(bounds) => vec![bounds.min.to_string(), bounds.max.to_string()],
+            FieldKind::Optional(bounds) => vec![
+                "auto".into(),
+                bounds.min.to_string(),
+                bounds.max.to_string(),
+            ],
+            FieldKind::Share(bounds) => [bounds.min, bounds.max]
+                .iter()
+                .map(|share| (*share as f64 / 1e6).to_string())
+                .collect(),
+            FieldKind::OptionalShare(_) => vec!["auto".into(), "0.874".into()],
+            FieldKind::Choice(ids) => ids().into_iter().map(str::to_owned).collect(),
+            FieldKind::Flag => vec!["true".into(), "false".into()],
+            FieldKind::CacheFormat => vec!["fp8".into(), "q8_0/q4_0".into()],
+            FieldKind::Model => vec!["llama-3.1-70b".into()],
+            FieldKind::Month => vec!["2025-04".into()],
+        };
+        for text in texts {
+            let mut scenario = Scenario::default();
+            field
+                .set(&mut scenario, &text)
+                .unwrap_or_else(|error| panic!("{}={text}: {error:?}", field.key));
+            assert_eq!((field.get)(&scenario), text, "{}", field.key);
+            if field.is_active(&scenario) {
+                assert_eq!(
+                    from_fragment(&to_fragment(&scenario), &[]).scenario,
+                    scenario,
+                    "{}={text}",
+                    field.key
+                );
+            }
+            let (back, errors) = Scenario::from_json(&scenario.to_json());
+            assert_eq!(
+                (field.get)(&back),
+                if field.is_active(&scenario) {
+                    text
+                } else {
+                    (field.get)(&Scenario::default())
+                }
+            );
+            assert_eq!(errors, []);
+        }
+    }
+}
+
+#[test]
+fn unreadable_values_are_named_and_the_rest_is_kept() {
+    let link = from_fragment(
+        "#v=1&thinking_tokens=lots&prompt_tokens=64&wat=1&theme=dark&num_seqs=0",
+        &["theme"],
+    );
+    let problems: Vec<_> = link
+        .errors
+        .iter()
+        .map(|error| (error.key.as_str(), error.given.as_str()))
+        .collect();
+    assert_eq!(
+        problems,
+        [("thinking_tokens", "lots"), ("wat", "1"), ("num_seqs", "0")]
+    );
+    assert_eq!(link.scenario.prompt_tokens.0, 64);
+    assert_eq!(link.scenario.thinking_tokens.0, 4000);
+    assert_eq!(link.other, [("theme".to_owned(), "dark".to_owned())]);
+    assert!(matches!(link.errors[2].problem, Problem::OutOfBounds(bounds) if bounds.min == 1));
+}
+
+#[test]
+fn json_takes_plain_objects() {
+    let (scenario, errors) = Scenario::from_json(&json!({
+        "model": "llama-3.1-70b",
+        "thinking_tokens": 32000,
+        "kv_cache_dtype": {"k": "q8_0", "v": "q4_0"},
+        "tensor_parallel_size": "auto",
+        "gpu_memory_utilization": 0.95,
+        "activation_bytes": null,
+        "engine": {"kind": "exact", "available_kv_cache_bytes": 1073741824_u64}
+    }));
+    assert_eq!(errors, []);
+    assert_eq!(scenario.thinking_tokens.0, 32_000);
+    assert_eq!(scenario.kv_cache_dtype.v.id, "q4_0");
+    assert_eq!(
+        scenario
+            .engine
+            .available_kv_cache_bytes
+            .map(|bytes| bytes.0),
+        Some(1 << 30)
+    );
+    let (_, errors) = Scenario::from_json(
+        &json!({"model": {"dims": {}}, "thinking_tokens": -1, "gpu": "abacus"}),
+    );
+    let keys: Vec<_> = errors.iter().map(|error| error.key.as_str()).collect();
+    assert_eq!(keys, ["model", "thinking_tokens", "gpu"]);
+}
+
+#[test]
+fn numbers_as_people_type_them() {
+    let rows = [
+        ("4812", Some(4812)),
+        ("4,812", Some(4812)),
+        ("4 812", Some(4812)),
+        ("32k", Some(32_768)),
+        ("1.5k", Some(1536)),
+        ("1M", Some(1_048_576)),
+        ("128,000", Some(128_000)),
+        ("", None),
+        ("k", None),
+        ("-1", None),
+        ("1e3", None),
+        ("4812.5", None),
+        ("0.0001k", None),
+        ("99999999999999999999999", None),
+        ("１２", None),
+    ];
+    for (text, number) in rows {
+        assert_eq!(whole_number(text), number, "{text}");
+    }
+}
