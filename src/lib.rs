@@ -7,4 +7,4 @@ pub mod core;
 pub mod view;
 
 #[cfg(target_arch = "wasm32")]
-mod app;
+pub mod app;

@@ -6,5 +6,5 @@ use wasm_bindgen::prelude::*;
 /// Starts the page inside `element`.
 #[wasm_bindgen]
 pub fn mount(element: web_sys::HtmlElement) {
-    leptos::mount::mount_to(element, || view! { <p>"KVscope"</p> }).forget();
+    mount_to(element, || view! { <p>"KVscope"</p> }).forget();
 }

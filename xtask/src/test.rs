@@ -1,0 +1,69 @@
+//! `cargo xtask test`: everything that continuous integration runs, in the same order.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::dist::{Mode, dist};
+use crate::run::run;
+use crate::{root, setup};
+
+type Step = (&'static str, fn() -> Result<()>);
+
+/// The quick ones first.
+const STEPS: [Step; 9] = [
+    ("format", || cargo("fmt --all --check")),
+    ("clippy", || {
+        cargo("clippy --workspace --all-targets -- -D warnings")
+    }),
+    ("clippy (wasm)", || {
+        setup::wasm_target()?;
+        cargo(&format!(
+            "clippy --package kvscope --lib --target {} -- -D warnings",
+            setup::WASM_TARGET
+        ))
+    }),
+    ("tests", || cargo("test --package kvscope")),
+    ("tests of xtask", || cargo("test --package xtask")),
+    ("docs", || {
+        run(setup::cargo().env("RUSTDOCFLAGS", "-D warnings").args([
+            "doc",
+            "--no-deps",
+            "--package",
+            "kvscope",
+        ]))
+    }),
+    ("dist and its size", || dist(Mode::Release)?.check()),
+    ("JavaScript API in Node", || {
+        run(Command::new(setup::node()?)
+            .args(["--test", "tests/node/api.mjs"])
+            .current_dir(root()))
+    }),
+    ("browser tests", || cargo("run --package browser-tests")),
+];
+
+/// Runs every step, stopping at the first that fails.
+pub fn test() -> Result<()> {
+    let start = Instant::now();
+    let mut seconds = Vec::new();
+    for (name, step) in STEPS {
+        println!("\n== {name}");
+        let start = Instant::now();
+        step().with_context(|| {
+            format!("{name} failed after {:.1} s", start.elapsed().as_secs_f64())
+        })?;
+        seconds.push((name, start.elapsed()));
+        println!("-- {name}: {:.1} s", start.elapsed().as_secs_f64());
+    }
+    println!("\nall steps passed");
+    for (name, elapsed) in seconds {
+        println!("{:>7.1} s  {name}", elapsed.as_secs_f64());
+    }
+    println!("{:>7.1} s  in all", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn cargo(args: &str) -> Result<()> {
+    run(setup::cargo().args(args.split(' ')))
+}
