@@ -1,20 +1,139 @@
-//! The models to choose from. Placeholder for the imported presets: only the default model, built by hand.
+//! The models to choose from: trimmed config.json files that went through the importer.
 
 use std::sync::{Arc, OnceLock};
 
-use super::layer::LayerKind;
+use serde_json::Value;
+
+use super::import::hf_config;
 use super::model::ModelConfig;
-use super::units::Tokens;
 use super::weights::PublishedParams;
 
-/// A model to choose.
+/// A model to choose. Its file is read when it is first asked for, and once.
 pub struct Preset {
     id: &'static str,
+    file: &'static str,
+    facts: OnceLock<Facts>,
+    model: OnceLock<Arc<ModelConfig>>,
 }
 
-static DEFAULT: Preset = Preset {
-    id: "llama-3.1-70b",
-};
+/// What is known of a preset beside its configuration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// The name shown.
+    pub name: String,
+    /// The family it is listed in.
+    pub family: String,
+    /// Where its configuration was read.
+    pub source: String,
+    /// How sure it is.
+    pub confidence: String,
+    /// The published parameter count, with its source.
+    pub published: Option<PublishedParams>,
+}
+
+macro_rules! presets {
+    ($($id:literal,)*) => {
+        static PRESETS: [Preset; [$($id),*].len()] = [$(Preset {
+            id: $id,
+            file: include_str!(concat!("../../data/models/", $id, ".json")),
+            facts: OnceLock::new(),
+            model: OnceLock::new(),
+        },)*];
+    };
+}
+
+// In the order of the page's menu: reasoning models first.
+presets! {
+    "deepseek-r1",
+    "deepseek-v3.2",
+    "deepseek-v4-pro",
+    "deepseek-r1-distill-qwen-1.5b",
+    "deepseek-r1-distill-qwen-7b",
+    "deepseek-r1-distill-qwen-32b",
+    "deepseek-r1-distill-llama-70b",
+    "qwq-32b",
+    "qwen3-4b",
+    "qwen3-8b",
+    "qwen3-14b",
+    "qwen3-32b",
+    "qwen3-30b-a3b",
+    "qwen3-235b-a22b-thinking-2507",
+    "qwen3-next-80b-a3b",
+    "qwen3.5-27b",
+    "qwen3.5-122b-a10b",
+    "qwen3.5-397b-a17b",
+    "gpt-oss-20b",
+    "gpt-oss-120b",
+    "kimi-k2-thinking",
+    "kimi-k2.5",
+    "kimi-k3",
+    "glm-4.5",
+    "glm-4.6",
+    "glm-4.7-flash",
+    "glm-5.2",
+    "minimax-m2.5",
+    "minimax-m3",
+    "magistral-small-2506",
+    "phi-4-reasoning",
+    "phi-4-mini-flash-reasoning",
+    "nemotron-nano-9b-v2",
+    "nemotron-nano-12b-v2",
+    "nemotron-super-49b-v1",
+    "nemotron-ultra-253b-v1",
+    "nemotron-3-ultra-550b-a55b",
+    "exaone-4.0-32b",
+    "seed-oss-36b",
+    "jamba-reasoning-3b",
+    "llama-3.1-8b",
+    "llama-3.1-70b",
+    "llama-3.1-405b",
+    "llama-3.2-1b",
+    "llama-3.2-3b",
+    "llama-4-maverick",
+    "llama-2-7b",
+    "llama-2-13b",
+    "gemma-2-9b",
+    "gemma-3-4b",
+    "gemma-3-27b",
+    "gemma-4-26b-a4b",
+    "gemma-4-e4b",
+    "mistral-7b-v0.1",
+    "mixtral-8x7b",
+    "mistral-nemo-2407",
+    "mistral-small-3.1-24b",
+    "mistral-large-2407",
+    "devstral-2-123b",
+    "qwen2.5-7b",
+    "qwen2.5-72b",
+    "command-r7b",
+    "olmo-3-7b",
+    "granite-4.0-h-tiny",
+    "falcon-h1-34b",
+    "lfm2-8b-a1b",
+    "ernie-4.5-300b-a47b",
+    "longcat-flash",
+}
+
+/// Every preset, in the order of the menu.
+pub fn all() -> &'static [Preset] {
+    &PRESETS
+}
+
+/// The preset with this id.
+pub fn get(id: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.id == id)
+}
+
+/// The preset of the default scenario.
+pub fn default() -> &'static Preset {
+    static NONE: Preset = Preset {
+        id: "",
+        file: "",
+        facts: OnceLock::new(),
+        model: OnceLock::new(),
+    };
+    get("llama-3.1-70b").unwrap_or(&NONE)
+}
 
 impl Preset {
     /// The id in links and JSON.
@@ -22,35 +141,52 @@ impl Preset {
         self.id
     }
 
-    /// The model.
-    pub fn model(&self) -> Arc<ModelConfig> {
-        static MODEL: OnceLock<Arc<ModelConfig>> = OnceLock::new();
-        Arc::clone(MODEL.get_or_init(|| {
-            let layer = LayerKind::Full {
-                num_key_value_heads: 8,
-                head_dim: 128,
-                v_head_dim: 128,
+    /// What is known beside the configuration.
+    pub fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| {
+            let file = self.parsed();
+            let text = |key: &str| {
+                file.get(key)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
             };
-            let mut model =
-                ModelConfig::from_layers("Llama 3.1 70B", "llama", vec![vec![layer]; 80]);
-            model.max_position_embeddings = Some(Tokens(131_072));
-            model.num_attention_heads = 64;
-            model.weights.published = Some(PublishedParams {
-                num_params: 70_553_706_496,
-                num_active_params: None,
-                source: "computed from the configuration".to_owned(),
-            });
-            Arc::new(model)
-        }))
+            let number = |key: &str| file.get(key).and_then(Value::as_u64);
+            Facts {
+                name: text("name"),
+                family: text("family"),
+                source: text("source"),
+                confidence: text("confidence"),
+                published: number("num_params").map(|num_params| PublishedParams {
+                    num_params,
+                    num_active_params: number("num_active_params"),
+                    source: text("params_source"),
+                }),
+            }
+        })
     }
-}
 
-/// The preset with this id.
-pub fn get(id: &str) -> Option<&'static Preset> {
-    (id == DEFAULT.id).then_some(&DEFAULT)
-}
+    /// The configuration as the file has it.
+    pub fn config(&self) -> Value {
+        self.parsed()
+            .get_mut("config")
+            .map(Value::take)
+            .unwrap_or_default()
+    }
 
-/// The preset of the default scenario.
-pub fn default() -> &'static Preset {
-    &DEFAULT
+    /// The model. A file that cannot be imported, which the tests rule out, is a model without layers.
+    pub fn model(&self) -> Arc<ModelConfig> {
+        let model = self.model.get_or_init(|| {
+            let facts = self.facts();
+            let mut res = hf_config::import_value(&self.config(), Some(&facts.name))
+                .unwrap_or_else(|_| ModelConfig::from_layers(&facts.name, "", Vec::new()));
+            res.weights.published = facts.published.clone();
+            Arc::new(res)
+        });
+        Arc::clone(model)
+    }
+
+    fn parsed(&self) -> Value {
+        serde_json::from_str(self.file).unwrap_or_default()
+    }
 }

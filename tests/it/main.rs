@@ -1,5 +1,8 @@
 //! The one native test binary: a module for each topic.
 
+mod gpus;
+mod import;
 mod kv_bytes;
 mod link;
+mod presets;
 mod report;

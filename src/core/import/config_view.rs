@@ -28,6 +28,7 @@ pub struct ConfigView<'a> {
     model_type: String,
     defaults: Vec<(&'static str, &'static str)>,
     read: RefCell<BTreeSet<String>>,
+    defaulted: RefCell<BTreeSet<&'static str>>,
     problem: RefCell<Option<String>>,
 }
 
@@ -216,6 +217,7 @@ impl<'a> ConfigView<'a> {
             model_type,
             defaults,
             read: RefCell::default(),
+            defaulted: RefCell::default(),
             problem: RefCell::default(),
         })
     }
@@ -262,8 +264,23 @@ impl<'a> ConfigView<'a> {
     pub fn number(&self, name: &str) -> Option<u64> {
         match self.find(name) {
             Some(value) => self.whole_number(name, value),
-            None => self.default_of(name).and_then(|text| text.parse().ok()),
+            None => self.default_number(name),
         }
+    }
+
+    /// A number where −1 and 0 mean that there is none, as for windows.
+    pub fn window(&self, name: &str) -> Option<u64> {
+        match self.find(name) {
+            Some(Value::Number(number)) if number.as_f64().is_some_and(|number| number <= 0.0) => {
+                None
+            }
+            _ => self.number(name),
+        }
+    }
+
+    /// Fields that [`Self::number`] took from the architecture's class, in alphabetical order.
+    pub fn defaulted(&self) -> Vec<&'static str> {
+        self.defaulted.borrow().iter().copied().collect()
     }
 
     /// A whole number that the file itself holds.
@@ -370,6 +387,13 @@ impl<'a> ConfigView<'a> {
         self.problem.borrow_mut().get_or_insert(message);
     }
 
+    fn default_number(&self, name: &str) -> Option<u64> {
+        let (key, text) = self.defaults.iter().find(|(key, _)| *key == name)?;
+        let res = text.parse().ok()?;
+        self.defaulted.borrow_mut().insert(key);
+        Some(res)
+    }
+
     fn find(&self, name: &str) -> Option<&'a Value> {
         let others = ALIASES
             .iter()
@@ -424,6 +448,8 @@ impl<'a> ConfigView<'a> {
                     // Whole and below 2^53 by the check above.
                     .map(|float| float as u64)
             }),
+            // `mamba_d_head` may be "auto".
+            Value::String(text) if text == "auto" => return None,
             Value::String(text) => text.trim().parse().ok(),
             Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         };

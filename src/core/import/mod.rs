@@ -1,8 +1,12 @@
 //! The doors for real files. The only place that knows architectures by name.
 
 pub mod config_view;
+mod context;
 pub mod hf_config;
+mod layer_types;
 pub mod lenient_json;
+mod states;
+mod wrong_file;
 
 use std::fmt;
 
