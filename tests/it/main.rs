@@ -6,3 +6,4 @@ mod kv_bytes;
 mod link;
 mod presets;
 mod report;
+mod tidy;
