@@ -12,5 +12,7 @@ pub mod presets;
 pub mod report;
 pub mod scenario;
 pub mod setup;
+pub mod templates;
+pub mod turns;
 pub mod units;
 pub mod weights;

@@ -7,3 +7,4 @@ mod link;
 mod presets;
 mod report;
 mod tidy;
+mod turns;
