@@ -30,6 +30,10 @@ pub struct Gpu {
     pub bf16_tflops: f64,
     /// Dense fp8 peak, in 10^12 operations per second; `None` where there is no fp8.
     pub fp8_tflops: Option<f64>,
+    /// Dense fp4 peak, in 10^12 operations per second; `None` where there is no fp4.
+    pub fp4_tflops: Option<f64>,
+    /// Whether several of them are usually linked by NVLink, Infinity Fabric or the like, and not by PCIe alone.
+    pub has_fast_link: bool,
     /// Where the values are from; what nobody checked says so.
     pub source: &'static str,
     /// What else should be known.
@@ -80,6 +84,8 @@ pub fn default_gpu() -> &'static Gpu {
         bandwidth_gbps: 0.0,
         bf16_tflops: 0.0,
         fp8_tflops: None,
+        fp4_tflops: None,
+        has_fast_link: false,
         source: "",
         note: None,
     };

@@ -12,6 +12,7 @@ pub mod presets;
 pub mod report;
 pub mod scenario;
 pub mod setup;
+pub mod speed;
 pub mod templates;
 pub mod turns;
 pub mod units;

@@ -6,5 +6,7 @@ mod kv_bytes;
 mod link;
 mod presets;
 mod report;
+mod speed;
 mod tidy;
 mod turns;
+mod weights;
