@@ -49,15 +49,16 @@ impl Driver {
         })
     }
 
-    /// A browser with nothing in it yet, whose logs are kept.
-    pub(crate) async fn session(&self) -> Result<Client> {
+    /// A browser with nothing in it yet, whose logs are kept. With `trace`, the performance log also
+    /// holds what the browser's threads do.
+    pub(crate) async fn session(&self, trace: bool) -> Result<Client> {
         let vendor = self.browser.vendor;
         let options = if vendor == "ms" {
             "ms:edgeOptions"
         } else {
             "goog:chromeOptions"
         };
-        let capabilities = json!({
+        let mut capabilities = json!({
             options: {
                 "binary": self.browser.browser,
                 "args": [
@@ -76,6 +77,10 @@ impl Driver {
             },
             format!("{vendor}:loggingPrefs"): { "browser": "ALL", "performance": "ALL" },
         });
+        if trace {
+            let categories = "devtools.timeline,blink.user_timing";
+            capabilities[options]["perfLoggingPrefs"] = json!({ "traceCategories": categories });
+        }
         let Value::Object(capabilities) = capabilities else {
             unreachable!("written as an object")
         };

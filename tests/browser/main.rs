@@ -1,8 +1,9 @@
 //! Tests KVscope as it is served, in a real browser, through its real input events.
 //!
 //! `cargo run -p browser-tests [WORD]` runs the tests whose name contains the word, over the
-//! `dist/` that is there. After a failure, a picture of the page lies in `target/browser-tests/`.
+//! `dist/` that is there; `--bench` measures a slider drag instead. After a failure, a picture of the page lies in `target/browser-tests/`.
 
+mod bench;
 mod driver;
 mod page;
 mod tests;
@@ -54,6 +55,14 @@ fn run(word: &str) -> Result<usize> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    if word == "--bench" {
+        runtime.block_on(async {
+            let page = Page::traced(&driver, &base).await?;
+            bench::drag(&page, "../pages/harness.html", "slider").await?;
+            page.close().await
+        })?;
+        return Ok(0);
+    }
     let (mut passed, mut failed) = (0, 0);
     for (name, test) in tests::ALL {
         if !name.contains(word) {

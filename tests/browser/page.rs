@@ -31,7 +31,15 @@ pub(crate) struct Page<'a> {
 impl<'a> Page<'a> {
     /// An empty window; `base` is where `dist/` is served, with a slash at its end.
     pub(crate) async fn new(driver: &'a Driver, base: &str) -> Result<Self> {
-        let client = driver.session().await?;
+        Self::with(driver.session(false).await?, driver, base)
+    }
+
+    /// The same with a trace of what the browser does.
+    pub(crate) async fn traced(driver: &'a Driver, base: &str) -> Result<Self> {
+        Self::with(driver.session(true).await?, driver, base)
+    }
+
+    fn with(client: Client, driver: &'a Driver, base: &str) -> Result<Self> {
         Ok(Self {
             driver,
             client,
@@ -266,6 +274,19 @@ impl<'a> Page<'a> {
             }
         }
         Ok(self.requests.borrow().clone())
+    }
+
+    /// What a traced browser did since it was opened, in the trace's own form. The trace ends here.
+    pub(crate) async fn trace(&self) -> Result<Vec<Value>> {
+        let mut events = Vec::new();
+        for entry in self.driver.log(&self.client, "performance").await? {
+            let mut message: Value =
+                serde_json::from_str(entry["message"].as_str().unwrap_or_default())?;
+            if message["message"]["method"] == "Tracing.dataCollected" {
+                events.push(message["message"]["params"].take());
+            }
+        }
+        Ok(events)
     }
 
     /// The console's errors since the window was opened.

@@ -1,6 +1,7 @@
 //! What KVscope is built, served and tested with, as a library: the browser tests use the same
 //! server and the same folders.
 
+pub mod bench;
 pub mod dist;
 pub mod run;
 pub mod serve;

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use xtask::{dist, serve, test};
+use xtask::{bench, dist, serve, test};
 
 const HELP: &str = "\
 cargo xtask dist [--dev]                build the page into dist/ and say how large it is
 cargo xtask serve [--port N] [--watch]  build it and serve it on localhost (port 8080, or the next free one)
-cargo xtask test                        everything that continuous integration runs";
+cargo xtask test                        everything that continuous integration runs
+cargo xtask bench                       report() natively, and a slider drag in the browser";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -27,6 +28,7 @@ fn run(args: &[&str]) -> Result<()> {
         ["dist", "--dev"] => dist::dist(dist::Mode::Dev).map(drop),
         ["serve", options @ ..] => serve::serve(&serve_options(options)?),
         ["test"] => test::test(),
+        ["bench"] => bench::bench(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(())
