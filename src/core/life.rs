@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::model::LayerGroup;
 use super::scenario::Scenario;
 use super::setup::{PhaseBytes, Request, Setup};
+use super::speed::{self, SpeedConstants, SpeedInputs};
 use super::units::{Bytes, Tokens};
 
 /// A vertex of the life curve, which is straight between vertices.
@@ -63,12 +64,27 @@ pub fn vertex_steps(scenario: &Scenario, groups: &[LayerGroup]) -> Vec<u64> {
     res
 }
 
-/// The vertices of the curve.
-pub fn curve(setup: &Setup<'_>, groups: &[LayerGroup]) -> Vec<LifePoint> {
-    let steps = vertex_steps(setup.scenario, groups);
-    steps
+/// The vertices of the curve, with the seconds that the prefill and the decode steps up to each take.
+pub fn curve(
+    setup: &Setup<'_>,
+    groups: &[LayerGroup],
+    inputs: &SpeedInputs,
+    constants: &SpeedConstants,
+) -> Vec<LifePoint> {
+    let prompt = setup.scenario.prompt_tokens.0;
+    let mut seconds = speed::prefill_seconds(inputs, constants, 0, prompt, 1).likely;
+    let mut before = 0;
+    vertex_steps(setup.scenario, groups)
         .into_iter()
-        .map(|step| at(setup.scenario, groups, setup, step))
+        .map(|step| {
+            let (from, to) = (prompt.saturating_add(before), prompt.saturating_add(step));
+            seconds += speed::decode_seconds(inputs, constants, from, to).likely;
+            before = step;
+            LifePoint {
+                seconds,
+                ..at(setup.scenario, groups, setup, step)
+            }
+        })
         .collect()
 }
 

@@ -9,6 +9,7 @@ use super::life::{self, LifePoint};
 use super::model::LayerGroup;
 use super::scenario::{FieldKind, ParallelSize, Scenario, field};
 use super::setup::{Budget, PhaseBytes, Request, Setup};
+use super::speed::{self, Parallel, RequestSpeed, RequestTokens, SpeedConstants, SpeedInputs};
 use super::units::{Bytes, MAX_EXACT_INTEGER, Tokens};
 
 /// Tokens of one request, over all its samples.
@@ -302,6 +303,8 @@ pub struct Report {
     pub fit: FitReport,
     /// What the engine allocates and prints.
     pub engine: EngineReport,
+    /// Estimated times.
+    pub speed: RequestSpeed,
     /// Vertices of the cache's growth.
     pub life: Vec<LifePoint>,
     /// What the reader must know.
@@ -317,7 +320,8 @@ pub fn report(scenario: &Scenario) -> Report {
     let groups = setup.whole_groups();
     let phases = request.phase_bytes(&groups, setup.formats);
     let budget = setup.budget();
-    let life = life::curve(&setup, &groups);
+    let (speed_inputs, constants) = (speed_inputs(&setup), SpeedConstants::default());
+    let life = life::curve(&setup, &groups, &speed_inputs, &constants);
     let kv_cache = kv_cache(&setup, &request, &groups, &phases, &life);
     let hbm = hbm(&setup, &request, &budget);
     let tokens = tokens(&request);
@@ -339,6 +343,7 @@ pub fn report(scenario: &Scenario) -> Report {
     let warnings = warnings(&setup, &budget, &kv_cache, &hbm);
     let assumptions = assumptions(&setup, &budget, &groups, tokens.total);
     let engine = engines::report(&setup);
+    let speed = speed_report(&setup, &speed_inputs, &constants);
     Report {
         model,
         tokens,
@@ -347,6 +352,7 @@ pub fn report(scenario: &Scenario) -> Report {
         hbm,
         fit,
         engine,
+        speed,
         life,
         warnings,
         assumptions,
@@ -362,6 +368,41 @@ fn tokens(request: &Request) -> TokenReport {
         answer,
         total: request.prompt.plus(thinking).plus(answer),
     }
+}
+
+/// The scenario as the speed estimate sees it: every sample of every request of the fullest replica is a sequence.
+fn speed_inputs(setup: &Setup<'_>) -> SpeedInputs {
+    let scenario = setup.scenario;
+    let parallel = Parallel {
+        pipeline_parallel_size: scenario.pipeline_parallel_size,
+        ..Parallel::tensor(setup.tensor_parallel_size)
+    };
+    let num_seqs = setup
+        .seqs_per_replica()
+        .saturating_mul(u64::from(scenario.num_samples));
+    SpeedInputs::new(
+        setup.model,
+        &setup.weight_format(),
+        setup.formats,
+        scenario.gpu,
+        parallel,
+        num_seqs,
+    )
+}
+
+fn speed_report(
+    setup: &Setup<'_>,
+    inputs: &SpeedInputs,
+    constants: &SpeedConstants,
+) -> RequestSpeed {
+    let scenario = setup.scenario;
+    let tokens = RequestTokens {
+        cached: 0,
+        prompt: scenario.prompt_tokens.0,
+        thinking: scenario.thinking_tokens.0,
+        answer: scenario.answer_tokens.0,
+    };
+    speed::request_speed(inputs, constants, tokens)
 }
 
 /// Tokens over which growth is measured: a multiple of every compression ratio in use (powers of two, and small factors).

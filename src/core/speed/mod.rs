@@ -360,6 +360,8 @@ pub struct RequestSpeed {
     pub thinking_start_step: Estimate,
     /// A decode step at the end of thinking.
     pub thinking_end_step: Estimate,
+    /// The last decode step, at the end of the answer.
+    pub last_step: Estimate,
     /// From the first prefill to the last token. Every request waits for the prefills of all, whether they come first
     /// or, as in a server that is always full, one by one in between.
     pub total: Estimate,
@@ -387,6 +389,7 @@ pub fn request_speed(
         time_to_first_token: prefill(1),
         thinking_start_step: step_at(start.saturating_add(1)),
         thinking_end_step: step_at(start.saturating_add(tokens.thinking)),
+        last_step: step_at(start.saturating_add(outputs)),
         total,
         per_output_token: total.times(1.0 / outputs.max(1) as f64),
         tokens_per_second: total.rate(inputs.num_seqs as f64 * outputs as f64),
