@@ -9,6 +9,7 @@ pub mod life;
 pub mod link;
 pub mod model;
 pub mod presets;
+pub mod price;
 pub mod report;
 pub mod scenario;
 pub mod setup;

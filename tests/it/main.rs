@@ -5,6 +5,7 @@ mod import;
 mod kv_bytes;
 mod link;
 mod presets;
+mod price;
 mod report;
 mod speed;
 mod tidy;

@@ -369,6 +369,8 @@ fn a_request() {
     let total = prefill_seconds(&inputs, &constants, 0, 512, 8).likely + steps.likely;
     near(speed.total.likely, total, 1e-12);
     near(speed.per_output_token.likely, total / 4300.0, 1e-12);
+    let thinking = decode_seconds(&inputs, &constants, 512, 4511);
+    assert_eq!(speed.thinking, thinking);
     near(speed.tokens_per_second.likely, 8.0 * 4300.0 / total, 1e-12);
     assert!(speed.tokens_per_second.high <= speed.tokens_per_second.roofline);
     // 8 × n × 327,680 B = 139.0 GB of weights that are read: n = 53,024.

@@ -365,6 +365,8 @@ pub struct RequestSpeed {
     /// From the first prefill to the last token. Every request waits for the prefills of all, whether they come first
     /// or, as in a server that is always full, one by one in between.
     pub total: Estimate,
+    /// The decode steps of thinking, a part of `total`.
+    pub thinking: Estimate,
     /// `total` for each thinking and answer token: the time per output token that a full server shows.
     pub per_output_token: Estimate,
     /// Thinking and answer tokens of all requests per second.
@@ -384,6 +386,8 @@ pub fn request_speed(
     let prefill = |seqs| prefill_seconds(inputs, constants, tokens.cached, tokens.prompt, seqs);
     let last = start.saturating_add(outputs.saturating_sub(1));
     let total = prefill(inputs.num_seqs.max(1)) + decode_seconds(inputs, constants, start, last);
+    // The first thinking token is the prefill's.
+    let thinking_end = start.saturating_add(tokens.thinking.saturating_sub(1));
     let step_at = |context| decode_step_seconds(inputs, constants, context);
     RequestSpeed {
         time_to_first_token: prefill(1),
@@ -391,6 +395,7 @@ pub fn request_speed(
         thinking_end_step: step_at(start.saturating_add(tokens.thinking)),
         last_step: step_at(start.saturating_add(outputs)),
         total,
+        thinking: decode_seconds(inputs, constants, start, thinking_end),
         per_output_token: total.times(1.0 / outputs.max(1) as f64),
         tokens_per_second: total.rate(inputs.num_seqs as f64 * outputs as f64),
         crossing_tokens: crossing_tokens(inputs),
