@@ -57,14 +57,22 @@ fn remap_flags() -> Result<Vec<String>> {
     let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo_home = cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo")));
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    Ok(vec![
-        remap(&cargo_home.context("there is no home folder")?, "/cargo"),
+    let mut flags = vec![
         remap(&root(), "/kvscope"),
         remap(
             &library,
             &format!("/rustc/{}", commit.context("rustc names no commit")?),
         ),
-    ])
+    ];
+    // The folders in there are named after where this machine gets its crates from.
+    let sources = cargo_home
+        .context("there is no home folder")?
+        .join("registry/src");
+    for source in fs::read_dir(&sources).with_context(|| format!("no {}", sources.display()))? {
+        flags.push(remap(&source?.path(), "/cargo"));
+    }
+    flags.sort();
+    Ok(flags)
 }
 
 fn bindgen(wasm: &Path) -> Result<Module> {
