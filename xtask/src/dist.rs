@@ -407,3 +407,64 @@ fn print(site: &Site, sizes: &BTreeMap<&str, Size>, mode: Mode) -> Sizes {
     }
     Sizes { first_use }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HTML: &str = "<head>\n<!-- xtask:head -->\n<link href=\"./style.css\">\n</head>\n\
+        <script src='boot.js'></script><script>import './pkg/kvscope.js';</script>";
+
+    fn page_of(html: &str) -> Result<String> {
+        let names = [
+            ("style.css", "style-1.css"),
+            ("boot.js", "boot-2.js"),
+            ("pkg/kvscope.js", "pkg/kvscope-3.js"),
+        ];
+        let names = names.map(|(name, hashed)| (name.to_owned(), hashed.to_owned()));
+        page(html, &names, "pkg/kvscope-3.js", "pkg/kvscope_bg-4.wasm")
+    }
+
+    #[test]
+    fn names_are_replaced_and_the_head_filled_in() {
+        let html = page_of(HTML).expect("it is complete");
+        // The hash of `import './pkg/kvscope-3.js';`, by sha256sum and base64.
+        for part in [
+            "<link href=\"./style-1.css\">",
+            "<script src='./boot-2.js'></script>",
+            "<script>import './pkg/kvscope-3.js';</script>",
+            "script-src 'self' 'wasm-unsafe-eval' 'sha256-0mmZTT19OVSIsk5XuWSZ7eEJnkKHRJGMQgZgpjnlZTc=';",
+            "<link rel=\"modulepreload\" href=\"./pkg/kvscope-3.js\">",
+            "href=\"./pkg/kvscope_bg-4.wasm\" as=\"fetch\"",
+        ] {
+            assert!(html.contains(part), "{part} is not in\n{html}");
+        }
+    }
+
+    #[test]
+    fn broken_pages() {
+        let check = |html: &str, error: &str| {
+            let res = page_of(html).expect_err("it is broken");
+            assert_eq!(res.to_string(), error);
+        };
+        check(
+            "<head></head>",
+            "index.html lacks the line <!-- xtask:head -->",
+        );
+        check(
+            "<script></script><!-- xtask:head -->",
+            "index.html has a <script> before <!-- xtask:head -->, which the policy put there would not cover",
+        );
+        check(
+            "<!-- xtask:head --><script>",
+            "index.html lacks a </script>",
+        );
+    }
+
+    #[test]
+    fn names_with_hashes() {
+        // The first 64 bits of the SHA-256 of nothing.
+        assert_eq!(hashed("a/b.min.js", b""), "a/b.min-e3b0c44298fc1c14.js");
+        assert_eq!(hashed("LICENSE", b""), "LICENSE-e3b0c44298fc1c14");
+    }
+}
