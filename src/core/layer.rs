@@ -146,6 +146,17 @@ pub struct CacheFormats {
     pub state: ElementFormat,
     /// Convolution state: the model's own type.
     pub conv: ElementFormat,
+    /// Keys of a sparse indexer.
+    pub index: IndexStorage,
+}
+
+/// How the keys of a sparse indexer are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexStorage {
+    /// As K is; in an 8-bit cache as fp8 with one fp32 scale.
+    LikeK,
+    /// As fp8 with one fp32 scale for each key, whatever K is.
+    Fp8,
 }
 
 impl LayerKind {
@@ -412,7 +423,7 @@ impl LayerKind {
     /// that row.
     ///
     /// Source: vLLM and SGLang start-up logs of DeepSeek-V3.2 (132 bytes per token and layer).
-    pub fn index_bytes(&self, rows: Rows, format: KvFormat) -> Bytes {
+    pub fn index_bytes(&self, rows: Rows, formats: CacheFormats) -> Bytes {
         let width = match *self {
             Self::Latent { index_head_dim, .. } => u64::from(index_head_dim),
             Self::Full { .. }
@@ -423,13 +434,14 @@ impl LayerKind {
             | Self::Recurrent(_)
             | Self::Shared => 0,
         };
-        let is_8_bit = format.k.block_bytes == format.k.block_elements;
+        let k = formats.kv.k;
+        let is_fp8 = formats.index == IndexStorage::Fp8 || k.block_bytes == k.block_elements;
         if width == 0 {
             Bytes::ZERO
-        } else if is_8_bit {
+        } else if is_fp8 {
             Bytes(rows.main.saturating_mul(width.saturating_add(4)))
         } else {
-            format.k.row_bytes(rows.main, 1, width)
+            k.row_bytes(rows.main, 1, width)
         }
     }
 
@@ -453,7 +465,7 @@ impl LayerKind {
     /// Everything the layer keeps for one sequence of `n` tokens.
     pub fn total_bytes(&self, n: Tokens, formats: CacheFormats) -> Bytes {
         self.cache_bytes(n, formats.kv)
-            + self.index_bytes(self.kept_rows(Tokens(0), n, n), formats.kv)
+            + self.index_bytes(self.kept_rows(Tokens(0), n, n), formats)
             + self.state_bytes(formats)
     }
 }

@@ -445,7 +445,7 @@ pub fn bytes_per_token(groups: &[LayerGroup], setup: &Setup<'_>) -> (Bytes, Byte
     };
     (
         grown(&|kind, n| kind.cache_bytes(n, format)),
-        grown(&|kind, n| kind.index_bytes(kind.kept_rows(Tokens(0), n, n), format)),
+        grown(&|kind, n| kind.index_bytes(kind.kept_rows(Tokens(0), n, n), setup.formats)),
     )
 }
 

@@ -63,7 +63,7 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// Every engine, in the order of the page's menu.
-    pub const ALL: &'static [Self] = &[Self::Exact];
+    pub const ALL: &'static [Self] = &[Self::Exact, Self::Vllm];
 
     /// The id in links and JSON.
     pub const fn id(self) -> &'static str {
@@ -88,8 +88,8 @@ pub struct Engine {
     pub num_blocks: Option<u64>,
     /// Tokens of the pool, when the reader knows them.
     pub num_tokens: Option<Tokens>,
-    /// vLLM: tokens of a block.
-    pub block_size: Tokens,
+    /// vLLM: tokens of a block; absent: 16, and 64 for latent attention.
+    pub block_size: Option<Tokens>,
     /// vLLM: longest sequence; absent: the model's trained context.
     pub max_model_len: Option<Tokens>,
     /// vLLM: tokens scheduled in one step; absent: the engine's default.
@@ -599,13 +599,13 @@ pub static FIELDS: &[Field] = &[
         get: |s| optional_text(s.engine.num_tokens),
         set: |s, v| s.engine.num_tokens = v.optional().map(Tokens),
     },
-    number!(
-        block_size,
-        Some(EngineKind::Vllm),
-        log_bounds(1, 1 << 16, 16),
-        |s| s.engine.block_size.to_string(),
-        |s, v| s.engine.block_size = Tokens(v.number())
-    ),
+    Field {
+        key: "block_size",
+        engine: Some(EngineKind::Vllm),
+        kind: FieldKind::Optional(log_bounds(1, 1 << 16, 16)),
+        get: |s| optional_text(s.engine.block_size),
+        set: |s, v| s.engine.block_size = v.optional().map(Tokens),
+    },
     Field {
         key: "max_model_len",
         engine: Some(EngineKind::Vllm),
@@ -1035,7 +1035,7 @@ impl Default for Engine {
             available_kv_cache_bytes: None,
             num_blocks: None,
             num_tokens: None,
-            block_size: Tokens(16),
+            block_size: None,
             max_model_len: None,
             max_num_batched_tokens: None,
             async_scheduling: true,

@@ -43,6 +43,23 @@ impl PhaseBytes {
         self.prompt + self.thinking + self.answer + self.state
     }
 
+    /// The part of one of `gpus` GPUs that hold every sequence's tokens in turn; states are on each of them.
+    #[must_use]
+    pub fn shared_by(self, gpus: u64) -> Self {
+        if gpus <= 1 {
+            return self;
+        }
+        let rows = Bytes(self.total().minus(self.state).0.div_ceil(gpus));
+        let (thinking, answer) = (Bytes(self.thinking.0 / gpus), Bytes(self.answer.0 / gpus));
+        Self {
+            prompt: rows.minus(thinking + answer),
+            thinking,
+            answer,
+            state: self.state,
+            shared_prefix: Bytes(self.shared_prefix.0 / gpus),
+        }
+    }
+
     /// What `num_seqs` such requests keep, the shared prefix once.
     pub fn of_requests(&self, num_seqs: u64) -> Bytes {
         if num_seqs == 0 {
@@ -95,7 +112,7 @@ impl Request {
         // Cumulative differences, so that formats whose blocks span rows still sum to the whole.
         let bytes = |rows: Rows| {
             let (k, v) = kind.rows_bytes(rows, formats.kv);
-            k + v + kind.index_bytes(rows, formats.kv)
+            k + v + kind.index_bytes(rows, formats)
         };
         let until_thinking = sum(prompt, thinking);
         let (after_prompt, after_thinking) = (bytes(prompt), bytes(until_thinking));
@@ -156,6 +173,8 @@ pub struct Setup<'a> {
     pub tensor_parallel_size: u32,
     /// Layers of each pipeline stage as one rank keeps them, draft layers on the last.
     pub stages: Vec<Vec<LayerGroup>>,
+    /// How the engine lays its caches out.
+    pub(super) plan: engines::Plan,
 }
 
 /// Tensor parallel sizes that `auto` tries.
@@ -183,17 +202,14 @@ impl<'a> Setup<'a> {
     /// With this tensor parallel size.
     pub fn with_tensor_parallel(scenario: &'a Scenario, tensor_parallel_size: u32) -> Self {
         let model = &*scenario.model.config;
-        let formats = CacheFormats {
-            kv: scenario.kv_cache_dtype,
-            state: scenario.state_dtype,
-            conv: model.dtype,
-        };
+        let formats = engines::storage(scenario, model);
         let stages = stage_groups(scenario, model, tensor_parallel_size);
         Self {
             scenario,
             model,
             formats,
             tensor_parallel_size: tensor_parallel_size.max(1),
+            plan: engines::Plan::new(scenario, model, formats, &stages),
             stages,
         }
     }
@@ -233,6 +249,7 @@ impl<'a> Setup<'a> {
             .map(|groups| request.phase_bytes(groups, self.formats))
             .max_by_key(PhaseBytes::total)
             .unwrap_or_default()
+            .shared_by(engines::gpus_per_sequence(self.scenario))
     }
 
     /// Bytes that `num_seqs` requests keep on the fullest GPU.
@@ -243,11 +260,10 @@ impl<'a> Setup<'a> {
     /// The memory of the fullest GPU.
     pub fn budget(&self) -> Budget {
         let (scenario, defaults) = (self.scenario, engines::defaults(self.scenario.engine.kind));
-        let usable = scenario.gpu_memory_utilization.of(scenario.gpu.visible());
         let weights = self.weight_bytes();
         let activations = scenario.activation_bytes.unwrap_or(defaults.activations);
         let overhead = scenario.overhead_bytes.unwrap_or(defaults.overhead);
-        let left = usable.signed_difference(weights + activations + overhead);
+        let (usable, left) = engines::usable(scenario, weights + activations + overhead);
         let pool =
             engines::given_pool(self).unwrap_or_else(|| Bytes(u64::try_from(left).unwrap_or(0)));
         Budget {

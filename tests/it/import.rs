@@ -1,7 +1,7 @@
 //! The importer, over real files with their published figures, and over files that are something else.
 
 use kvscope::core::import::hf_config::import;
-use kvscope::core::layer::{CacheFormats, LayerKind};
+use kvscope::core::layer::{CacheFormats, IndexStorage, LayerKind};
 use kvscope::core::model::ModelConfig;
 use kvscope::core::units::{KvFormat, Tokens, formats};
 
@@ -17,6 +17,7 @@ fn formats(state: kvscope::core::units::ElementFormat) -> CacheFormats {
         kv: KvFormat::both(formats::BF16),
         state,
         conv: formats::BF16,
+        index: IndexStorage::LikeK,
     }
 }
 

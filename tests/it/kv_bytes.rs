@@ -1,6 +1,8 @@
 //! What layers keep: a slow oracle that pushes tokens one at a time, and the laws.
 
-use kvscope::core::layer::{CacheFormats, LayerKind, RecurrentFamily, RecurrentState};
+use kvscope::core::layer::{
+    CacheFormats, IndexStorage, LayerKind, RecurrentFamily, RecurrentState,
+};
 use kvscope::core::model::LayerGroup;
 use kvscope::core::setup::Request;
 use kvscope::core::units::{Bytes, ElementFormat, KvFormat, Tokens, formats};
@@ -80,6 +82,7 @@ fn formats_of(format: ElementFormat) -> CacheFormats {
         kv: KvFormat::both(format),
         state: formats::F32,
         conv: formats::BF16,
+        index: IndexStorage::LikeK,
     }
 }
 
@@ -188,7 +191,7 @@ fn closed_forms_agree_with_a_cache_filled_token_by_token() {
                 let (_, index_keys) = oracle_elements(kind, n, u64::from(tp));
                 let rows = kind.kept_rows(Tokens(0), Tokens(n), Tokens(n));
                 assert_eq!(
-                    kind.index_bytes(rows, KvFormat::both(formats::BF16)),
+                    kind.index_bytes(rows, formats_of(formats::BF16)),
                     Bytes(index_keys * 2),
                     "{kind:?}"
                 );
@@ -236,7 +239,10 @@ fn formats_by_hand() {
     let kv = KvFormat::both(formats::FP8_DS_MLA);
     assert_eq!(latent.cache_bytes(Tokens(1), kv), Bytes(656));
     assert_eq!(
-        latent.index_bytes(latent.kept_rows(Tokens(0), Tokens(1), Tokens(1)), kv),
+        latent.index_bytes(
+            latent.kept_rows(Tokens(0), Tokens(1), Tokens(1)),
+            formats_of(formats::FP8_DS_MLA)
+        ),
         Bytes(132)
     );
 }

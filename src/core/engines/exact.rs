@@ -35,8 +35,7 @@ pub fn report(setup: &Setup<'_>) -> EngineReport {
                 label: group.kind.id().to_owned(),
                 tokens: group.kind.kept_tokens(n).0,
                 layers: group.count,
-                k_bytes: (k + cross_k + group.kind.index_bytes(rows, setup.formats.kv))
-                    .times(count),
+                k_bytes: (k + cross_k + group.kind.index_bytes(rows, setup.formats)).times(count),
                 v_bytes: (v + cross_v).times(count),
                 state_bytes: group.kind.state_bytes(setup.formats).times(count),
             }

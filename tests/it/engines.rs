@@ -1,0 +1,301 @@
+//! The engines against start-up logs that people posted: what was printed, and what the report says of the same setup.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kvscope::core::engines::EngineReport;
+use kvscope::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
+use kvscope::core::model::ModelConfig;
+use kvscope::core::presets;
+use kvscope::core::report::report;
+use kvscope::core::scenario::{EngineKind, ModelChoice, ModelSource, Scenario};
+use kvscope::core::units::{Bytes, GIB, Tokens};
+use serde_json::{Map, Value, json};
+
+/// One posted log: the scenario it belongs to, and what it printed.
+struct Row {
+    id: String,
+    engine: String,
+    scenario: Option<Scenario>,
+    /// GiB of the pool as printed, two decimals: the pool itself lies within half of the last one.
+    pool_gib: Option<f64>,
+    printed: Map<String, Value>,
+    difference: Option<String>,
+    is_fitted: bool,
+}
+
+fn rows() -> Vec<Row> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/engine_logs.json");
+    let text = std::fs::read_to_string(path).expect("the facts are there");
+    let rows: Vec<Value> = serde_json::from_str(&text).expect("the facts are JSON");
+    rows.iter().map(row).collect()
+}
+
+fn row(value: &Value) -> Row {
+    let text = |key: &str| value[key].as_str().map(str::to_owned);
+    let id = text("id").expect("a row has an id");
+    Row {
+        scenario: value
+            .get("scenario")
+            .map(|scenario| scenario_of(&id, scenario)),
+        engine: text("engine").expect("a row has an engine"),
+        pool_gib: value["pool_gib"].as_f64(),
+        printed: value["printed"]
+            .as_object()
+            .expect("a row has printed facts")
+            .clone(),
+        difference: text("difference"),
+        is_fitted: text("evidence").as_deref() != Some("independent"),
+        id,
+    }
+}
+
+fn scenario_of(id: &str, value: &Value) -> Scenario {
+    let mut value = value.clone();
+    let layers = value["model"]["layers"].as_array().cloned();
+    if let Some(file) = value["model"]["config_file"].as_str() {
+        let path = format!("{}/tests/data/configs/{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let config: Value = serde_json::from_str(&text).expect("a config is JSON");
+        value["model"] = json!({ "config": config });
+    }
+    if layers.is_some() {
+        value["model"] = json!("llama-3.1-8b");
+    }
+    let (mut res, errors) = Scenario::from_json(&value);
+    assert!(errors.is_empty(), "{id}: {errors:?}");
+    if let Some(layers) = layers {
+        let layers = layers
+            .iter()
+            .flat_map(layer)
+            .map(|kind| vec![kind])
+            .collect();
+        let mut model = ModelConfig::from_layers(id, "", layers);
+        model.max_position_embeddings = Some(Tokens(1 << 20));
+        res.model = ModelChoice {
+            source: ModelSource::File(id.to_owned()),
+            config: Arc::new(model),
+        };
+    }
+    res
+}
+
+/// A count, the name of a kind, and its dimensions.
+fn layer(value: &Value) -> Vec<LayerKind> {
+    let dim =
+        |idx: usize| u32::try_from(value[2][idx].as_u64().unwrap_or(0)).expect("a dimension fits");
+    let kind = match value[1].as_str() {
+        Some("full") => LayerKind::Full {
+            num_key_value_heads: dim(0),
+            head_dim: dim(1),
+            v_head_dim: dim(2),
+        },
+        Some("sliding") => LayerKind::Sliding {
+            window: Tokens(u64::from(dim(0))),
+            num_key_value_heads: dim(1),
+            head_dim: dim(2),
+            v_head_dim: dim(3),
+        },
+        Some("latent") => LayerKind::Latent {
+            kv_lora_rank: dim(0),
+            qk_rope_head_dim: dim(1),
+            index_head_dim: dim(2),
+        },
+        Some("recurrent") => {
+            let dim = |key: &str| value[2][key].as_u64().expect("a state has this dimension");
+            LayerKind::Recurrent(RecurrentState {
+                family: match value[2]["family"].as_str() {
+                    Some("gated_delta_net") => RecurrentFamily::GatedDeltaNet,
+                    Some("mamba2") => RecurrentFamily::Mamba2,
+                    Some("short_conv") => RecurrentFamily::ShortConv,
+                    other => panic!("unknown family {other:?}"),
+                },
+                conv_dim: dim("conv_dim"),
+                conv_columns: dim("conv_columns"),
+                state_heads: dim("state_heads"),
+                state_rows: dim("state_rows"),
+                state_columns: dim("state_columns"),
+            })
+        }
+        other => panic!("unknown kind {other:?}"),
+    };
+    vec![kind; usize::try_from(value[0].as_u64().expect("a count")).expect("a count fits")]
+}
+
+/// A number of the report that grows with the pool.
+fn counted(report: &EngineReport, key: &str) -> Option<u64> {
+    match key {
+        "num_blocks" => report.num_blocks,
+        "kv_cache_size_tokens" => report.kv_cache_size_tokens,
+        "kv_cache_size_tokens_legacy" => report.kv_cache_size_tokens_legacy,
+        "max_model_len_that_fits" => report.max_model_len_that_fits.map(|tokens| tokens.0),
+        "max_concurrency" => report.max_concurrency.map(|times| (times * 1e6) as u64),
+        _ => None,
+    }
+}
+
+/// The report of the row's scenario. Where only rounded GiB of the pool are known, it is the smallest pool within half of
+/// the last digit with which every count is at least what was printed.
+fn report_of(row: &Row, scenario: &Scenario) -> EngineReport {
+    let with_pool = |bytes: u64| {
+        let mut scenario = scenario.clone();
+        scenario.engine.available_kv_cache_bytes = Some(Bytes(bytes));
+        report(&scenario).engine
+    };
+    let Some(gib) = row.pool_gib else {
+        return report(scenario).engine;
+    };
+    let bytes = |gib: f64| (gib * GIB as f64) as u64;
+    let mut pool = bytes(gib - 0.005);
+    for (key, value) in &row.printed {
+        let target = match key.as_str() {
+            "max_concurrency" => value
+                .as_f64()
+                .map(|times| ((times - 0.005) * 1e6).ceil() as u64),
+            _ => value.as_u64(),
+        };
+        let mut high = bytes(gib + 0.005);
+        while pool < high {
+            let middle = pool + (high - pool) / 2;
+            if counted(&with_pool(middle), key) < target {
+                pool = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+    }
+    with_pool(pool)
+}
+
+/// What of the printed facts the report does not say, to the digits that were printed.
+fn differences(row: &Row) -> Vec<String> {
+    let Some(scenario) = &row.scenario else {
+        return vec!["no scenario".to_owned()];
+    };
+    let report = report_of(row, scenario);
+    let mut res = Vec::new();
+    for (key, value) in &row.printed {
+        let decimals = |number: f64| format!("{number:.2}");
+        let (printed, ours) = match (key.as_str(), value) {
+            ("max_concurrency", _) => (
+                value.as_f64().map(decimals),
+                report.max_concurrency.map(decimals),
+            ),
+            ("needed_gib", _) => {
+                let ours = report.needed_bytes.map(|bytes| bytes.0 as f64 / GIB as f64);
+                (value.as_f64().map(decimals), ours.map(decimals))
+            }
+            (key, value) => (
+                Some(value.to_string()),
+                counted(&report, key).map(|count| count.to_string()),
+            ),
+        };
+        if printed != ours {
+            res.push(format!("{key}: printed {printed:?}, computed {ours:?}"));
+        }
+    }
+    assert!(!row.printed.is_empty(), "{}: nothing printed", row.id);
+    res
+}
+
+#[test]
+fn posted_logs() {
+    let mut counts: BTreeMap<String, [u32; 3]> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for row in rows() {
+        let found = differences(&row);
+        let [reproduced, of_them_fitted, documented] =
+            counts.entry(row.engine.clone()).or_default();
+        match (&row.difference, found.is_empty()) {
+            (None, true) => {
+                *reproduced += 1;
+                *of_them_fitted += u32::from(row.is_fitted);
+            }
+            (Some(_), false) => *documented += 1,
+            (None, false) => failures.push(format!("{}: {}", row.id, found.join("; "))),
+            (Some(reason), true) => {
+                failures.push(format!("{} agrees now, although “{reason}”", row.id));
+            }
+        }
+    }
+    println!("engine: reproduced (of them with fitted inputs) / documented differences");
+    for (engine, [reproduced, fitted, documented]) in &counts {
+        println!("{engine}: {reproduced} ({fitted}) / {documented}");
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Settings that change how an engine lays out its caches.
+fn settings() -> Vec<Vec<(&'static str, &'static str)>> {
+    let mut res = Vec::new();
+    for kind in EngineKind::ALL {
+        for more in [
+            vec![],
+            vec![
+                ("tensor_parallel_size", "4"),
+                ("pipeline_parallel_size", "3"),
+            ],
+            vec![
+                ("draft_layers", "1"),
+                ("num_speculative_tokens", "3"),
+                ("mamba_cache_mode", "align"),
+            ],
+            vec![
+                ("decode_context_parallel_size", "4"),
+                ("mamba_cache_mode", "all"),
+                ("num_samples", "3"),
+            ],
+            vec![
+                ("hybrid_kv_cache_manager", "false"),
+                ("kv_cache_dtype", "fp8"),
+                ("shared_prefix_tokens", "300"),
+            ],
+        ] {
+            let mut pairs = vec![("engine", kind.id()), ("tensor_parallel_size", "2")];
+            pairs.extend(more);
+            res.push(pairs);
+        }
+    }
+    res
+}
+
+#[test]
+fn reserved_is_never_less_than_held_and_never_shrinks() {
+    for preset in presets::all() {
+        for pairs in settings() {
+            let mut scenario = Scenario::default();
+            scenario
+                .set("model", preset.id())
+                .expect("a preset's id is a model");
+            for (key, value) in &pairs {
+                scenario
+                    .set(key, value)
+                    .unwrap_or_else(|error| panic!("{key}={value}: {error:?}"));
+            }
+            let mut last = Bytes::ZERO;
+            for (num_seqs, thinking) in [
+                (1, 0),
+                (1, 1),
+                (1, 15),
+                (1, 4000),
+                (1, 70_000),
+                (2, 70_000),
+                (30, 70_001),
+            ] {
+                scenario.num_seqs = num_seqs;
+                scenario.thinking_tokens = Tokens(thinking);
+                let report = report(&scenario);
+                let (id, reserved) = (preset.id(), report.hbm.kv_reserved_bytes);
+                assert!(
+                    report.hbm.kv_held_bytes <= reserved,
+                    "{id} {pairs:?} {num_seqs} × {thinking}: held more"
+                );
+                assert!(
+                    last <= reserved,
+                    "{id} {pairs:?} {num_seqs} × {thinking}: shrinks"
+                );
+                last = reserved;
+            }
+        }
+    }
+}
