@@ -77,13 +77,24 @@ fn remap_flags() -> Result<Vec<String>> {
 
 fn bindgen(wasm: &Path) -> Result<Module> {
     let out = target_dir().join("bindgen");
-    Bindgen::new()
+    let mut output = Bindgen::new()
         .input_path(wasm)
         .web(true)?
         .typescript(true)
         .remove_name_section(true)
         .remove_producers_section(true)
-        .generate(&out)?;
+        .generate_output()?;
+    // leptos marks modules that it could split; the mark is made from the path of its sources.
+    let module = output.wasm_mut();
+    let marks = module
+        .exports
+        .iter()
+        .filter(|export| export.name.starts_with("_WASM_SPLIT_MARKER_"));
+    for mark in marks.map(|export| export.id()).collect::<Vec<_>>() {
+        module.exports.delete(mark);
+    }
+    module.customs.remove_raw("__wasm_split_unstable");
+    output.emit(&out)?;
     let read = |name: &str| {
         fs::read_to_string(out.join(name))
             .with_context(|| format!("no {name} in {}", out.display()))
