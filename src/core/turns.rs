@@ -491,7 +491,7 @@ fn rows_bytes(groups: &[LayerGroup], setup: &Setup<'_>, from: u64, to: u64, n: u
     let parts = groups.iter().map(|group| {
         let rows = group.kind.kept_rows(Tokens(from), Tokens(to), Tokens(n));
         let (k, v) = group.kind.rows_bytes(rows, setup.formats.kv);
-        (k + v + group.kind.index_bytes(rows, setup.formats.kv)).times(u64::from(group.count))
+        (k + v + group.kind.index_bytes(rows, setup.formats)).times(u64::from(group.count))
     });
     parts.sum()
 }

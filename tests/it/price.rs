@@ -140,6 +140,7 @@ fn rent_by_hand() {
         time_to_first_token: none,
         thinking_start_step: none,
         thinking_end_step: none,
+        last_step: none,
         total: seconds(120.0, 180.0, 270.0, 90.0),
         thinking: seconds(100.0, 162.0, 250.0, 80.0),
         per_output_token: none,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use expect_test::expect_file;
 use kvscope::core::gpus::{self, Gpu};
-use kvscope::core::layer::{CacheFormats, LayerKind};
+use kvscope::core::layer::{CacheFormats, IndexStorage, LayerKind};
 use kvscope::core::model::ModelConfig;
 use kvscope::core::speed::{
     Estimate, Growth, Parallel, Precision, RequestTokens, SpeedConstants, SpeedInputs,
@@ -158,6 +158,7 @@ fn formats(cache: &str) -> CacheFormats {
         kv: KvFormat::both(format),
         state: formats::F32,
         conv: formats::BF16,
+        index: IndexStorage::LikeK,
     }
 }
 
