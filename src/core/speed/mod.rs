@@ -384,10 +384,12 @@ pub fn request_speed(
     let start = tokens.cached.saturating_add(tokens.prompt);
     let outputs = tokens.thinking.saturating_add(tokens.answer);
     let prefill = |seqs| prefill_seconds(inputs, constants, tokens.cached, tokens.prompt, seqs);
+    // The first output token is the prefill's.
     let last = start.saturating_add(outputs.saturating_sub(1));
-    let total = prefill(inputs.num_seqs.max(1)) + decode_seconds(inputs, constants, start, last);
-    // The first thinking token is the prefill's.
     let thinking_end = start.saturating_add(tokens.thinking.saturating_sub(1));
+    let thinking = decode_seconds(inputs, constants, start, thinking_end);
+    let answer = decode_seconds(inputs, constants, thinking_end, last);
+    let total = prefill(inputs.num_seqs.max(1)) + thinking + answer;
     let step_at = |context| decode_step_seconds(inputs, constants, context);
     RequestSpeed {
         time_to_first_token: prefill(1),
@@ -395,7 +397,7 @@ pub fn request_speed(
         thinking_end_step: step_at(start.saturating_add(tokens.thinking)),
         last_step: step_at(start.saturating_add(outputs)),
         total,
-        thinking: decode_seconds(inputs, constants, start, thinking_end),
+        thinking,
         per_output_token: total.times(1.0 / outputs.max(1) as f64),
         tokens_per_second: total.rate(inputs.num_seqs as f64 * outputs as f64),
         crossing_tokens: crossing_tokens(inputs),
