@@ -2,19 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use kvscope::core::import::hf_config::import_value;
+use kvscope::core::import::hf_config::import;
 use kvscope::core::presets;
 
 #[test]
-fn every_preset_imports() {
+fn every_preset_says_where_it_is_from() {
     for preset in presets::all() {
-        let model = import_value(&preset.config(), None);
-        assert!(model.is_ok(), "{}: {model:?}", preset.id());
         let facts = preset.facts();
         for text in [&facts.name, &facts.family, &facts.source, &facts.confidence] {
             assert!(!text.is_empty(), "{}: {facts:?}", preset.id());
         }
-        assert!(!preset.model().layers.is_empty(), "{}", preset.id());
     }
 }
 
@@ -27,5 +24,33 @@ fn ids_are_unique_and_the_default_is_one_of_them() {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
     for id in ids {
         assert!(id.chars().all(allowed), "{id}");
+    }
+}
+
+#[test]
+fn a_trimmed_preset_is_its_whole_config() {
+    let rows: Vec<&str> = include_str!("../data/presets.tsv")
+        .lines()
+        .skip(1)
+        .collect();
+    assert_eq!(rows.len(), presets::all().len());
+    for (row, preset) in rows.iter().zip(presets::all()) {
+        let (id, file) = row.split_once('\t').unwrap_or_else(|| panic!("{row}"));
+        assert_eq!(id, preset.id());
+        let path = format!("{}/tests/data/configs/{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|err| panic!("{path}: {err}"));
+        let whole = import(&text, None).unwrap_or_else(|err| panic!("{file}: {err}"));
+        let model = preset.model();
+        assert_eq!(model.layers, whole.layers, "{id}");
+        assert_eq!(model.groups, whole.groups, "{id}");
+        assert_eq!(
+            model.max_position_embeddings, whole.max_position_embeddings,
+            "{id}"
+        );
+        assert_eq!(
+            model.num_nextn_predict_layers, whole.num_nextn_predict_layers,
+            "{id}"
+        );
+        assert_eq!(model.dtype, whole.dtype, "{id}");
     }
 }

@@ -45,6 +45,7 @@ const TEXT_SECTIONS: &[&str] = &[
 /// Fields that a wrapper may keep beside the language model's section.
 const ROOT_FIELDS: &[&str] = &[
     "architectures",
+    "is_encoder_decoder",
     "dtype",
     "torch_dtype",
     "quantization_config",
@@ -65,6 +66,7 @@ const ALIASES: &[(&str, &[&str])] = &[
             "n_layers",
             "num_layers",
             "decoder_layers",
+            "decoder_num_hidden_layers",
             "num_transformer_layers",
             "layers",
         ],
@@ -76,7 +78,10 @@ const ALIASES: &[(&str, &[&str])] = &[
             "n_heads",
             "num_heads",
             "decoder_attention_heads",
+            "decoder_num_attention_heads",
             "attention_heads",
+            "num_query_heads",
+            "attn_cfg.num_heads",
         ],
     ),
     (
@@ -86,7 +91,11 @@ const ALIASES: &[(&str, &[&str])] = &[
             "n_kv_heads",
             "n_head_kv",
             "num_query_groups",
+            "num_key_value_heads_per_layer",
+            "decoder_num_key_value_heads",
+            "num_attention_groups",
             "attn_config.kv_n_heads",
+            "attn_cfg.num_heads_kv",
         ],
     ),
     (
@@ -96,7 +105,10 @@ const ALIASES: &[(&str, &[&str])] = &[
             "kv_channels",
             "d_kv",
             "head_size",
+            "hidden_size_per_head",
+            "kq_head_dim",
             "attn_config.head_dim",
+            "attn_cfg.head_dim",
         ],
     ),
     (
@@ -105,9 +117,9 @@ const ALIASES: &[(&str, &[&str])] = &[
             "d_model",
             "n_embd",
             "n_embed",
-            "hidden_dim",
-            "model_dim",
             "dim",
+            "model_dim",
+            "hidden_dim",
         ],
     ),
     (
@@ -116,6 +128,7 @@ const ALIASES: &[(&str, &[&str])] = &[
             "decoder_ffn_dim",
             "ffn_dim",
             "d_ff",
+            "block_ff_dim",
             "n_inner",
             "ffn_hidden_size",
             "ffn_config.ffn_hidden_size",
@@ -441,6 +454,8 @@ impl<'a> ConfigView<'a> {
                     .collect();
                 numbers.and_then(|numbers| numbers.into_iter().max())
             }
+            // −1 is how configs say that there is none.
+            Value::Number(number) if number.as_i64() == Some(-1) => return None,
             Value::Number(number) => number.as_u64().or_else(|| {
                 number
                     .as_f64()
@@ -456,7 +471,7 @@ impl<'a> ConfigView<'a> {
         let res = number.filter(|number| *number <= MAX_NUMBER);
         if res.is_none() {
             self.complain(format!(
-                "{name} is {}, and must be a whole number from 0 to {MAX_NUMBER}",
+                "{name} is {}, and must be a whole number from 0 to 2^53 − 1",
                 short(value)
             ));
         }
@@ -538,7 +553,7 @@ fn class_defaults(model_type: &str) -> Vec<(&'static str, &'static str)> {
 }
 
 /// A value for an error message, cut to a readable length.
-fn short(value: &Value) -> String {
+pub(super) fn short(value: &Value) -> String {
     match value {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),

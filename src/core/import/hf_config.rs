@@ -5,9 +5,10 @@ use std::cell::Cell;
 use serde_json::Value;
 
 use super::config_view::ConfigView;
+use super::heads::{dim_at, given_window, heads, index_head_dim, kv_lora_rank, window};
 use super::layer_types::{self, LayerType, missing, positive, quoted};
-use super::states::recurrent_state;
-use super::{ImportError, context, lenient_json, wrong_file};
+use super::states::{NoState, recurrent_state};
+use super::{ImportError, context, lenient_json, unread, wrong_file};
 use crate::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
 use crate::core::model::{ImportNote, ModelConfig};
 use crate::core::units::{ElementFormat, Tokens, formats};
@@ -37,13 +38,15 @@ pub fn import(text: &str, name: Option<&str>) -> Result<ModelConfig, ImportError
 /// Reads a config.json that is parsed already.
 pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, ImportError> {
     let view = ConfigView::new(file)?;
-    if let Some(err) = wrong_file::of_fields(view.root()) {
+    if let Some(err) = wrong_file::of_fields(&view) {
         return Err(err);
     }
+    let mut notes = Vec::new();
+    let context = context::max_position_embeddings(&view, &mut notes);
     let reader = Reader {
         view: &view,
-        window: window(&view),
-        notes: Cell::default(),
+        window: window(&view, context),
+        notes: Cell::new(notes),
     };
     let layers = reader.layers();
     // A field of the wrong type explains what follows from it, so it comes first.
@@ -53,22 +56,42 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
     let layers = layers?;
     let mut notes = reader.notes.take();
     notes.extend(default_notes(&view));
+    notes.extend(assumed_heads(&view));
 
-    let shown = name
-        .or_else(|| view.text("_name_or_path").filter(|path| !path.is_empty()))
-        .unwrap_or(view.model_type());
-    let mut res = ModelConfig::from_layers(shown, view.model_type(), layers);
+    let mut res = ModelConfig::from_layers(&shown_name(&view, name), view.model_type(), layers);
     res.num_nextn_predict_layers = num_nextn_predict_layers(&view);
     res.num_attention_heads = view.dim("num_attention_heads").unwrap_or(0);
     res.hidden_size = view.dim("hidden_size").unwrap_or(0);
-    res.max_position_embeddings = context::max_position_embeddings(&view, &mut notes);
+    res.max_position_embeddings = context;
     res.dtype = dtype(&view);
-    notes.extend(unknown_keys(&view));
+    notes.extend(unread::notes(&view));
     if let Some(problem) = view.problem() {
         return Err(ImportError::new("wrong_type", problem));
     }
     res.notes = notes;
     Ok(res)
+}
+
+/// The given name, or the one the file gives itself, without the folders of the machine that wrote it.
+fn shown_name(view: &ConfigView<'_>, name: Option<&str>) -> String {
+    let path = view.text("_name_or_path").unwrap_or("");
+    let is_local = path.starts_with(['/', '.', '~']) || 1 < path.matches('/').count();
+    let path = if is_local {
+        path.rsplit('/').next().unwrap_or("")
+    } else {
+        path
+    };
+    let candidates = [
+        name.unwrap_or(""),
+        path,
+        view.model_type(),
+        "a model typed by hand",
+    ];
+    candidates
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .unwrap_or("")
+        .to_owned()
 }
 
 struct Reader<'a> {
@@ -102,15 +125,12 @@ impl Reader<'_> {
             LayerType::Full => self.attention(idx, false)?,
             LayerType::Sliding => self.attention(idx, true)?,
             LayerType::Chunked => vec![self.chunked(idx)?],
-            LayerType::State => vec![self.state()?],
-            LayerType::FullAndState => {
-                let mut res = self.attention(idx, false)?;
-                res.push(self.state()?);
-                res
-            }
-            LayerType::SlidingAndState => {
-                let mut res = self.attention(idx, true)?;
-                res.push(self.state()?);
+            LayerType::State => vec![self.state(idx)?],
+            LayerType::FullAndState | LayerType::SlidingAndState => {
+                let mut res = self.attention(idx, layer == LayerType::SlidingAndState)?;
+                if self.has_known_state() {
+                    res.push(self.state(idx)?);
+                }
                 res
             }
             LayerType::Cross => vec![self.cross(idx)?],
@@ -125,25 +145,15 @@ impl Reader<'_> {
 
     fn attention(&self, idx: usize, is_local: bool) -> Result<Vec<LayerKind>, ImportError> {
         let view = self.view;
+        if is_local
+            && given_window(view).is_none()
+            && view.flag("use_sliding_window") != Some(false)
+        {
+            return Err(missing(view, "sliding_window"));
+        }
         let window = self.window.filter(|_| is_local);
         if let Some(kv_lora_rank) = kv_lora_rank(view) {
-            let qk_rope_head_dim = view
-                .dim("qk_rope_head_dim")
-                .ok_or_else(|| missing(view, "qk_rope_head_dim"))?;
-            let kind = match window {
-                // One row for K and V together, on every rank.
-                Some(window) => LayerKind::Sliding {
-                    window,
-                    num_key_value_heads: 1,
-                    head_dim: kv_lora_rank.saturating_add(qk_rope_head_dim),
-                    v_head_dim: 0,
-                },
-                None => LayerKind::Latent {
-                    kv_lora_rank,
-                    qk_rope_head_dim,
-                    index_head_dim: index_head_dim(view, idx),
-                },
-            };
+            let kind = self.latent(kv_lora_rank, window, idx)?;
             // LongCat runs two attentions in each layer.
             let n_attentions = if view.model_type().starts_with("longcat_flash") {
                 2
@@ -151,6 +161,12 @@ impl Reader<'_> {
                 1
             };
             return Ok(vec![kind; n_attentions]);
+        }
+        if view.has("sparse_attention_config") {
+            self.note(
+                "index_keys",
+                "the index keys of sparse_attention_config are not counted: how engines store them is not established".to_owned(),
+            );
         }
         let heads = heads(view, idx, window.is_some())?;
         let kind = match window {
@@ -182,6 +198,37 @@ impl Reader<'_> {
         Ok(res)
     }
 
+    fn latent(
+        &self,
+        kv_lora_rank: u32,
+        window: Option<Tokens>,
+        idx: usize,
+    ) -> Result<LayerKind, ImportError> {
+        let view = self.view;
+        let qk_rope_head_dim = view
+            .dim("qk_rope_head_dim")
+            .ok_or_else(|| missing(view, "qk_rope_head_dim"))?;
+        let Some(window) = window else {
+            if view.number("index_kpool").is_some_and(|pool| 1 < pool) {
+                self.note("index_pool", "index keys are counted for every token, although they are pooled (index_kpool)".to_owned());
+            }
+            return Ok(LayerKind::Latent {
+                kv_lora_rank,
+                qk_rope_head_dim,
+                index_head_dim: index_head_dim(view, idx),
+            });
+        };
+        let lora = view.dim("swa_kv_lora_rank").unwrap_or(kv_lora_rank);
+        let rope = view.dim("swa_qk_rope_head_dim").unwrap_or(qk_rope_head_dim);
+        // One row for K and V together, on every rank.
+        Ok(LayerKind::Sliding {
+            window,
+            num_key_value_heads: 1,
+            head_dim: lora.saturating_add(rope),
+            v_head_dim: 0,
+        })
+    }
+
     fn chunked(&self, idx: usize) -> Result<LayerKind, ImportError> {
         let view = self.view;
         let heads = heads(view, idx, false)?;
@@ -198,11 +245,27 @@ impl Reader<'_> {
     fn compressed(&self, layer: LayerType, idx: usize) -> Result<LayerKind, ImportError> {
         let view = self.view;
         let is_sparse = layer == LayerType::CompressedSparse;
-        let compress_ratio = match view.number_at("compress_ratios", idx) {
-            Some(ratio) => u32::try_from(ratio).unwrap_or(u32::MAX),
-            None if is_sparse => 4,
-            None => 128,
+        let (names, default) = if is_sparse {
+            (
+                [
+                    "compress_rates.compressed_sparse_attention",
+                    "compress_rate_csa",
+                ],
+                4,
+            )
+        } else {
+            (
+                [
+                    "compress_rates.heavily_compressed_attention",
+                    "compress_rate_hca",
+                ],
+                128,
+            )
         };
+        let given = || names.iter().find_map(|name| view.dim(name));
+        let compress_ratio = dim_at(view, "compress_ratios", idx)
+            .or_else(given)
+            .unwrap_or(default);
         Ok(LayerKind::Compressed {
             compress_ratio,
             head_dim: view
@@ -217,10 +280,35 @@ impl Reader<'_> {
         })
     }
 
-    fn state(&self) -> Result<LayerKind, ImportError> {
+    fn state(&self, idx: usize) -> Result<LayerKind, ImportError> {
         recurrent_state(self.view)
             .map(LayerKind::Recurrent)
-            .map_err(|key| missing(self.view, key))
+            .map_err(|why| match why {
+                NoState::Missing(key) => missing(self.view, key),
+                NoState::Unknown => ImportError::new(
+                    "unknown_state",
+                    format!(
+                        "layer {idx} keeps a recurrent state, and nothing in the file gives its dimensions in a way this version knows; please report it with the config.json"
+                    ),
+                ),
+            })
+    }
+
+    /// Whether the state beside an attention has known dimensions. That of two architectures is a short convolution of
+    /// some kilobytes for which no formula is established: it is left out, and said so.
+    fn has_known_state(&self) -> bool {
+        let model_type = self.view.model_type();
+        let is_known = model_type != "zaya" && !model_type.starts_with("inkling");
+        if !is_known {
+            self.note(
+                "state_not_counted",
+                format!(
+                    "the convolution state beside the attention of model_type {} is not counted",
+                    quoted(model_type)
+                ),
+            );
+        }
+        is_known
     }
 
     fn cross(&self, idx: usize) -> Result<LayerKind, ImportError> {
@@ -251,192 +339,6 @@ impl Reader<'_> {
     }
 }
 
-/// The cached heads of one layer.
-struct Heads {
-    num_key_value_heads: u32,
-    head_dim: u32,
-    v_head_dim: u32,
-}
-
-fn heads(view: &ConfigView<'_>, idx: usize, is_local: bool) -> Result<Heads, ImportError> {
-    let own = |global: &str, local: &str| {
-        if is_local {
-            view.dim(local)
-        } else {
-            view.dim(global)
-        }
-    };
-    let num_attention_heads = dim_at(view, "num_attention_heads", idx)
-        .filter(|heads| *heads != 0)
-        .ok_or_else(|| missing_or_zero(view, "num_attention_heads"))?;
-    let query_heads = if is_local {
-        view.dim("num_swa_attention_heads")
-            .or_else(|| view.dim("swa_num_attention_heads"))
-            .unwrap_or(num_attention_heads)
-    } else {
-        num_attention_heads
-    };
-    let head_dim = own("global_head_dim", "swa_head_dim")
-        .or_else(|| view.dim("head_dim"))
-        .filter(|dim| *dim != 0);
-    let head_dim = match head_dim {
-        Some(head_dim) => head_dim,
-        None => derived_head_dim(view, query_heads)?,
-    };
-    let num_key_value_heads =
-        own("num_global_key_value_heads", "num_swa_key_value_heads").or_else(|| {
-            if is_local {
-                view.dim("swa_num_key_value_heads")
-            } else {
-                None
-            }
-        });
-    let num_key_value_heads = match num_key_value_heads {
-        Some(heads) => heads,
-        None => num_key_value_heads_at(view, idx, num_attention_heads)?,
-    };
-    let v_head_dim = if is_local {
-        view.dim("swa_v_head_dim")
-    } else {
-        None
-    }
-    .or_else(|| view.dim("v_head_dim"))
-    .filter(|dim| *dim != 0)
-    .unwrap_or(head_dim);
-    Ok(Heads {
-        num_key_value_heads,
-        head_dim,
-        v_head_dim,
-    })
-}
-
-fn derived_head_dim(view: &ConfigView<'_>, query_heads: u32) -> Result<u32, ImportError> {
-    let hidden_size = view
-        .dim("hidden_size")
-        .filter(|size| *size != 0)
-        .ok_or_else(|| missing_or_zero(view, "hidden_size"))?;
-    // Zamba's attention reads the layer's input beside the embedding.
-    let width = if view.model_type().starts_with("zamba") {
-        hidden_size.saturating_mul(2)
-    } else {
-        hidden_size
-    };
-    if width % query_heads.max(1) != 0 {
-        return Err(ImportError::new(
-            "head_dim",
-            format!(
-                "head_dim is missing, and hidden_size {hidden_size} is not a multiple of num_attention_heads {query_heads}; add head_dim, or type the dimensions by hand"
-            ),
-        ));
-    }
-    Ok(width / query_heads.max(1))
-}
-
-/// KV heads where no name says it for this kind of layer alone.
-fn num_key_value_heads_at(
-    view: &ConfigView<'_>,
-    idx: usize,
-    num_attention_heads: u32,
-) -> Result<u32, ImportError> {
-    if let Some(blocks) = view.list("block_configs") {
-        let group = blocks
-            .get(idx)
-            .and_then(|block| block.get("attention")?.get("n_heads_in_group")?.as_u64())
-            .and_then(|group| u32::try_from(group).ok());
-        if let Some(group) = group.filter(|group| *group != 0) {
-            return Ok(num_attention_heads / group);
-        }
-    }
-    let is = |name: &str| view.flag(name) == Some(true);
-    match view.model_type() {
-        // Falcon's second architecture has groups and ignores the switch of the first.
-        "falcon" | "RefinedWeb" | "RefinedWebModel"
-            if !is("new_decoder_architecture") && view.model_type() != "RefinedWeb" =>
-        {
-            return Ok(if view.flag("multi_query") == Some(false) {
-                num_attention_heads
-            } else {
-                1
-            });
-        }
-        "gpt_bigcode" => {
-            return Ok(if view.flag("multi_query") == Some(false) {
-                num_attention_heads
-            } else {
-                1
-            });
-        }
-        "chatglm" => {
-            let groups = view
-                .dim("multi_query_group_num")
-                .filter(|_| is("multi_query_attention"));
-            return Ok(groups.unwrap_or(num_attention_heads));
-        }
-        "mpt" if view.text("attn_config.attn_type") == Some("multiquery_attention") => {
-            return Ok(1);
-        }
-        _ => {}
-    }
-    let heads = dim_at(view, "num_key_value_heads", idx)
-        .or_else(|| dim_at(view, "num_attention_groups", idx));
-    match heads {
-        // A list may switch one layer's attention off; a single zero cannot be meant.
-        Some(0) if view.list("num_key_value_heads").is_none() => {
-            Err(missing_or_zero(view, "num_key_value_heads"))
-        }
-        Some(heads) => Ok(heads),
-        None => Ok(num_attention_heads),
-    }
-}
-
-fn dim_at(view: &ConfigView<'_>, name: &str, idx: usize) -> Option<u32> {
-    let number = view.number_at(name, idx)?;
-    Some(u32::try_from(number).unwrap_or(u32::MAX))
-}
-
-fn missing_or_zero(view: &ConfigView<'_>, name: &str) -> ImportError {
-    if view.number(name) == Some(0) {
-        ImportError::new("zero", format!("{name} is 0, and must be at least 1"))
-    } else {
-        missing(view, name)
-    }
-}
-
-/// The width of the latent, where the architecture has one and uses it.
-pub(super) fn kv_lora_rank(view: &ConfigView<'_>) -> Option<u32> {
-    view.dim("kv_lora_rank")
-        .filter(|rank| *rank != 0 && view.flag("use_mla") != Some(false))
-}
-
-/// The width of the sparse indexer's keys in this layer. A layer may use another one's choice and keep none.
-fn index_head_dim(view: &ConfigView<'_>, idx: usize) -> u32 {
-    let Some(width) = view.dim("index_head_dim") else {
-        return 0;
-    };
-    let is_shared = match view.list("indexer_types") {
-        Some(types) => types.get(idx).and_then(Value::as_str) == Some("shared"),
-        None => match positive(view.given("index_topk_freq")) {
-            Some(freq) => {
-                let offset = view.number("index_skip_topk_offset").unwrap_or(0);
-                let idx = idx as u64 + 1;
-                offset < idx && !(idx - offset).is_multiple_of(freq)
-            }
-            None => false,
-        },
-    };
-    if is_shared { 0 } else { width }
-}
-
-/// The window that applies, in tokens. One as long as the context changes nothing.
-fn window(view: &ConfigView<'_>) -> Option<Tokens> {
-    let window = positive(view.window("sliding_window"))?;
-    if view.flag("use_sliding_window") == Some(false) {
-        return None;
-    }
-    let context = view.number("max_position_embeddings");
-    Some(Tokens(window)).filter(|window| context.is_none_or(|context| window.0 < context))
-}
-
 fn encoder_tokens(view: &ConfigView<'_>) -> (u64, &'static str) {
     if let Some(tokens) = view.number("max_source_positions") {
         return (tokens, "the most its encoder takes (max_source_positions)");
@@ -456,16 +358,22 @@ fn encoder_tokens(view: &ConfigView<'_>) -> (u64, &'static str) {
 
 /// Layers of multi-token prediction, whatever the file calls them.
 fn num_nextn_predict_layers(view: &ConfigView<'_>) -> u32 {
-    [
+    let names = [
         "num_nextn_predict_layers",
         "num_mtp_layers",
         "mtp_num_hidden_layers",
-        "mtp_transformer_layers",
         "mtp_num_layers",
-    ]
-    .iter()
-    .find_map(|name| view.dim(name))
-    .unwrap_or(0)
+    ];
+    if let Some(layers) = names.iter().find_map(|name| view.dim(name)) {
+        return layers;
+    }
+    if view.flag("use_mtp") == Some(false) {
+        return 0;
+    }
+    let layers = view.dim("mtp_transformer_layers").unwrap_or(1);
+    view.dim("num_mtp_modules")
+        .unwrap_or(0)
+        .saturating_mul(layers)
 }
 
 /// The model's own type. A model published in fp32 is served in bf16.
@@ -474,6 +382,20 @@ fn dtype(view: &ConfigView<'_>) -> ElementFormat {
         Some("float16" | "fp16" | "half") => formats::F16,
         _ => formats::BF16,
     }
+}
+
+/// Without a model type nothing says that the KV heads of a file that does not name them are its query heads.
+fn assumed_heads(view: &ConfigView<'_>) -> Option<ImportNote> {
+    let is_assumed = view.model_type().is_empty()
+        && view.has("num_attention_heads")
+        && !view.has("num_key_value_heads")
+        && !view.has("kv_lora_rank")
+        && !view.has("block_configs");
+    is_assumed.then(|| ImportNote {
+        code: "assumed",
+        message: "num_key_value_heads is missing; as many as num_attention_heads are assumed"
+            .to_owned(),
+    })
 }
 
 /// One note for each field that the file leaves to the architecture's class.
@@ -485,14 +407,9 @@ fn default_notes(view: &ConfigView<'_>) -> Option<ImportNote> {
     Some(ImportNote {
         code: "class_default",
         message: format!(
-            "{} not in the file; taken from the defaults of model_type {}",
-            names.join(", "),
-            quoted(view.model_type())
+            "the file leaves these out, and the defaults of model_type {} were taken: {}",
+            quoted(view.model_type()),
+            names.join(", ")
         ),
     })
-}
-
-/// Keys that sound as if they changed the cache and that nothing has read.
-fn unknown_keys(_view: &ConfigView<'_>) -> Vec<ImportNote> {
-    Vec::new()
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::ImportError;
-use super::config_view::ConfigView;
+use super::config_view::{ConfigView, short};
+use super::{ImportError, layer_rules};
 
 /// The most layers a model may have; the deepest published have some hundreds.
 pub(super) const MAX_LAYERS: u64 = 10_000;
@@ -47,6 +47,7 @@ const NAMES: &[(&str, LayerType)] = &[
     ("mamba", LayerType::State),
     ("conv", LayerType::State),
     ("hybrid", LayerType::FullAndState),
+    ("hybrid_sliding", LayerType::SlidingAndState),
     ("attention", LayerType::Full),
     ("recurrent", LayerType::State),
     ("moe", LayerType::Nothing),
@@ -54,6 +55,7 @@ const NAMES: &[(&str, LayerType)] = &[
     ("compressed_sparse_attention", LayerType::CompressedSparse),
     ("heavily_compressed_attention", LayerType::HeavilyCompressed),
     ("deepseek_sparse_attention", LayerType::Full),
+    ("minimax_m3_sparse", LayerType::Full),
 ];
 
 /// The letters of `hybrid_override_pattern`: Mamba-2, attention, MLP, experts.
@@ -64,62 +66,35 @@ const PATTERN_LETTERS: &[(char, LayerType)] = &[
     ('E', LayerType::Nothing),
 ];
 
-/// Architectures that alternate without saying so: of every so many layers the last attends to everything.
-///
-/// Source: the configuration classes of transformers 5.24.0.
-const PERIODS: &[(&str, u64)] = &[
-    ("gemma2", 2),
-    ("vaultgemma", 2),
-    ("t5_gemma_module", 2),
-    ("gpt_oss", 2),
-    ("gemma3n_text", 5),
-    ("gemma3_text", 6),
-    ("gemma4_text", 6),
-    ("gemma4_unified_text", 6),
-    ("cohere2", 4),
-    ("olmo3", 4),
-    ("exaone4", 4),
-    ("exaone_moe", 4),
-    ("afmoe", 4),
-    ("llama4_text", 4),
-    ("qwen3_next", 4),
-    ("qwen3_5_text", 4),
-    ("qwen3_5_moe_text", 4),
-    ("olmo_hybrid", 4),
-];
-
-/// Architectures whose layers are all the same and not plain attention.
-const UNIFORM: &[(&str, LayerType)] = &[
-    ("falcon_h1", LayerType::FullAndState),
-    ("mamba", LayerType::State),
-    ("mamba2", LayerType::State),
-    ("falcon_mamba", LayerType::State),
-    ("rwkv", LayerType::State),
-    ("rwkv5", LayerType::State),
-    ("rwkv6", LayerType::State),
-    ("rwkv7", LayerType::State),
-];
-
 /// The number of decoder layers.
 pub(super) fn num_hidden_layers(view: &ConfigView<'_>) -> Result<usize, ImportError> {
     let counted = || {
         let len = |name| view.list(name).map(|list| list.len() as u64);
-        len("layer_types")
+        let pattern = view.text("hybrid_override_pattern");
+        pattern
+            .map(|text| text.chars().count() as u64)
+            .or_else(|| len("layers_block_type"))
             .or_else(|| len("block_configs"))
-            .or_else(|| {
-                view.text("hybrid_override_pattern")
-                    .map(|text| text.chars().count() as u64)
-            })
+            .or_else(|| len("layer_types"))
     };
+    let first = |names: &[&str]| names.iter().find_map(|name| view.number(name));
     let given = if is_encoder_decoder(view) {
         // `num_hidden_layers` is the encoder's count in these files.
-        ["decoder_layers", "num_decoder_layers", "num_hidden_layers"]
-            .iter()
-            .find_map(|name| view.number(name))
+        first(&[
+            "decoder_layers",
+            "num_decoder_layers",
+            "decoder_num_hidden_layers",
+            "num_hidden_layers",
+        ])
+    } else if view.model_type().starts_with("longcat_flash") {
+        // `num_hidden_layers` counts the attentions, of which each layer has two.
+        first(&["num_layers"]).or_else(|| first(&["num_hidden_layers"]).map(|n| n / 2))
+    } else if view.model_type() == "nemotron_h" {
+        counted().or_else(|| first(&["num_hidden_layers"]))
     } else {
         view.given("num_hidden_layers")
             .or_else(counted)
-            .or_else(|| view.number("num_hidden_layers"))
+            .or_else(|| first(&["num_hidden_layers"]))
     };
     let Some(n_layers) = given else {
         return Err(missing(view, "num_hidden_layers"));
@@ -137,15 +112,15 @@ pub(super) fn num_hidden_layers(view: &ConfigView<'_>) -> Result<usize, ImportEr
 /// The error for a field without which nothing can be said.
 pub(super) fn missing(view: &ConfigView<'_>, name: &str) -> ImportError {
     let model_type = view.model_type();
-    let because = if model_type.is_empty() {
-        "the file has no model_type, so it has no default".to_owned()
+    let message = if model_type.is_empty() {
+        format!("{name} is missing; add it")
     } else {
-        format!("no default is known for model_type {}", quoted(model_type))
+        format!(
+            "{name} is missing, and no default is known for model_type {}; add it, or type the dimensions by hand",
+            quoted(model_type)
+        )
     };
-    ImportError::new(
-        "missing_key",
-        format!("{name} is missing, and {because}; add it, or type the dimensions by hand"),
-    )
+    ImportError::new("missing_key", message)
 }
 
 /// A text of the file in quotes, cut to a readable length.
@@ -181,16 +156,7 @@ fn base_types(
     n_layers: usize,
     has_window: bool,
 ) -> Result<Vec<LayerType>, ImportError> {
-    let by = |rule: &dyn Fn(u64) -> LayerType| Ok((0..n_layers as u64).map(rule).collect());
     let model_type = view.model_type();
-    let local = if has_window {
-        LayerType::Sliding
-    } else {
-        LayerType::Full
-    };
-    let either =
-        |is_first: bool, first: LayerType, other: LayerType| if is_first { first } else { other };
-
     if let Some(blocks) = view.list("block_configs") {
         return block_config_types(blocks, n_layers);
     }
@@ -201,141 +167,36 @@ fn base_types(
         return compressed_types(&ratios, n_layers);
     }
     if let Some(names) = view.list("layer_types") {
-        return named_types("layer_types", names, n_layers, model_type);
+        let mut res = named_types("layer_types", names, n_layers, model_type)?;
+        if model_type.starts_with("gemma4")
+            && let Some(last) = res.last_mut()
+        {
+            *last = LayerType::Full;
+        }
+        return Ok(res);
     }
     if let Some(names) = view.list("block_types").filter(|names| !names.is_empty()) {
         let repeated: Vec<Value> = names.iter().cycle().take(n_layers).cloned().collect();
         return named_types("block_types", &repeated, n_layers, model_type);
     }
-    if let Some((_, layer)) = UNIFORM.iter().find(|(name, _)| *name == model_type) {
-        return by(&|_| *layer);
-    }
-    if model_type == "phi4flash" {
-        return by(&|idx| sambay(idx, n_layers as u64, local));
-    }
-    // From here on lists of indices and periods.
-    let listed = |name: &str| view.numbers(name);
-    if let Some(indices) = listed("attn_layer_indices").or_else(|| listed("full_attn_idxs")) {
-        return by(&|idx| either(indices.contains(&idx), LayerType::Full, LayerType::State));
-    }
-    if let Some(indices) = listed("linear_attn_config.full_attn_layers") {
-        return by(&|idx| {
-            either(
-                indices.contains(&(idx + 1)),
-                LayerType::Full,
-                LayerType::State,
-            )
-        });
-    }
-    if let Some(types) = listed("attn_type_list") {
-        return by(&|idx| {
-            either(
-                at(&types, idx) == Some(0),
-                LayerType::State,
-                LayerType::Full,
-            )
-        });
-    }
-    if let Some(types) = listed("hybrid_layer_pattern") {
-        return by(&|idx| either(at(&types, idx) == Some(1), local, LayerType::Full));
-    }
-    if let Some(indices) = listed("cross_attention_layers") {
-        return by(&|idx| either(indices.contains(&idx), LayerType::Cross, LayerType::Full));
-    }
-    if let Some(indices) = listed("global_attn_idx") {
-        // Hymba: attention and Mamba side by side in every layer.
-        let local = either(
-            has_window,
-            LayerType::SlidingAndState,
-            LayerType::FullAndState,
-        );
-        return by(&|idx| either(indices.contains(&idx), LayerType::FullAndState, local));
-    }
-    if let Some(indices) = listed("sliding_window_layers") {
-        return by(&|idx| either(indices.contains(&idx), local, LayerType::Full));
-    }
-    if let Some(indices) = listed("hybrid_layer_ids") {
-        return by(&|idx| {
-            either(
-                indices.contains(&idx),
-                LayerType::FullAndState,
-                LayerType::State,
-            )
-        });
-    }
-    if let Some(period) = positive(view.number("attn_layer_period")) {
-        let offset = view.number("attn_layer_offset").unwrap_or(0);
-        return by(&|idx| either(idx % period == offset, LayerType::Full, LayerType::State));
-    }
-    if let Some(period) = positive(view.given("full_attention_interval")) {
-        return by(&|idx| either((idx + 1) % period == 0, LayerType::Full, LayerType::State));
-    }
-    if view.number("attention_chunk_size").is_some() {
-        let no_rope = listed("no_rope_layers").filter(|list| !list.is_empty());
-        let period = positive(view.number("no_rope_layer_interval")).unwrap_or(4);
-        return by(&|idx| {
-            let is_global = match &no_rope {
-                // An entry is 1 where the layer has rotary positions, which are the local ones.
-                Some(list) => at(list, idx) == Some(0),
-                None => (idx + 1) % period == 0,
-            };
-            either(is_global, LayerType::Full, LayerType::Chunked)
-        });
-    }
+    let local = if has_window {
+        LayerType::Sliding
+    } else {
+        LayerType::Full
+    };
     if let Some(pattern) = view
         .text("sliding_window_pattern")
         .filter(|text| !text.is_empty())
     {
         return window_letters(pattern, n_layers, local);
     }
-    let pattern = [
-        "sliding_window_pattern",
-        "_sliding_window_pattern",
-        "global_attn_every_n_layers",
-        "layer_switch",
-    ]
-    .iter()
-    .find_map(|name| positive(view.number(name)))
-    .or_else(|| {
-        PERIODS
-            .iter()
-            .find(|(name, _)| *name == model_type)
-            .map(|(_, period)| *period)
-    });
-    if let Some(period) = pattern {
-        let other = if matches!(
-            model_type,
-            "qwen3_next" | "qwen3_5_text" | "qwen3_5_moe_text" | "olmo_hybrid"
-        ) {
-            LayerType::State
-        } else {
-            local
-        };
-        return by(&|idx| either((idx + 1) % period == 0, LayerType::Full, other));
+    if let Some(rule) = layer_rules::rule(view, n_layers as u64, local) {
+        return Ok((0..n_layers as u64).map(rule).collect());
     }
-    if let Some(first) = view
-        .number("max_window_layers")
-        .filter(|_| view.has("use_sliding_window"))
-    {
-        return by(&|idx| either(first <= idx, local, LayerType::Full));
+    if layer_rules::is_unknown(model_type) {
+        return Err(missing(view, "layer_types"));
     }
-    by(&|_| local)
-}
-
-/// Phi-4-mini-flash: Mamba and windows take turns in the first half; one layer keeps everything; the rest re-use it.
-///
-/// Source: `modeling_phi4flash.py` of microsoft/Phi-4-mini-flash-reasoning.
-fn sambay(idx: u64, n_layers: u64, local: LayerType) -> LayerType {
-    let half = n_layers / 2;
-    if half + 1 < idx {
-        LayerType::Shared
-    } else if idx == half + 1 {
-        LayerType::Full
-    } else if idx.is_multiple_of(2) {
-        LayerType::State
-    } else {
-        local
-    }
+    Ok(vec![local; n_layers])
 }
 
 /// Layers that re-use another layer's cache.
@@ -345,6 +206,15 @@ fn share(view: &ConfigView<'_>, types: &mut [LayerType]) {
         for (idx, layer) in types.iter_mut().enumerate() {
             if n_own <= idx as u64 {
                 *layer = LayerType::Shared;
+            }
+        }
+    }
+    // Of a group in Hymba, the first layer has the cache; the others keep their state only.
+    for group in view.list("kv_reuse_group").unwrap_or(&[]) {
+        for idx in group.as_array().into_iter().flatten().skip(1) {
+            let idx = idx.as_u64().and_then(|idx| usize::try_from(idx).ok());
+            if let Some(layer) = idx.and_then(|idx| types.get_mut(idx)) {
+                *layer = LayerType::State;
             }
         }
     }
@@ -374,8 +244,8 @@ fn named_types(
         .take(n_layers)
         .enumerate()
         .map(|(idx, name)| {
-            let name = name.as_str().unwrap_or("");
-            match NAMES.iter().find(|(known, _)| *known == name) {
+            let text = name.as_str().unwrap_or("");
+            match NAMES.iter().find(|(known, _)| *known == text) {
                 // Griffin's attention is local in every layer.
                 Some((_, LayerType::Full)) if model_type == "recurrent_gemma" => {
                     Ok(LayerType::Sliding)
@@ -387,13 +257,13 @@ fn named_types(
         .collect()
 }
 
-fn unknown_type(idx: usize, name: &str) -> ImportError {
+fn unknown_type(idx: usize, name: &Value) -> ImportError {
     let known: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
     ImportError::new(
         "unknown_layer_type",
         format!(
             "layer {idx} has layer type {}, which this version does not know (known: {}); please report it with the config.json",
-            quoted(name),
+            short(name),
             known.join(", ")
         ),
     )
@@ -477,37 +347,42 @@ fn block_config_types(blocks: &[Value], n_layers: usize) -> Result<Vec<LayerType
     if blocks.len() < n_layers {
         return Err(count_error("block_configs", blocks.len(), n_layers));
     }
-    Ok(blocks
+    let of_block = |(idx, block): (usize, &Value)| {
+        let field = |key: &str| {
+            block
+                .get("attention")
+                .and_then(|attention| attention.get(key))
+        };
+        let is = |key: &str| field(key).and_then(Value::as_bool) == Some(true);
+        if let Some(window) = field("window_length").and_then(Value::as_u64) {
+            return Err(ImportError::new(
+                "unknown_layer_type",
+                format!(
+                    "layer {idx} has window_length {window} in block_configs, which this version does not know; please report it with the config.json"
+                ),
+            ));
+        }
+        Ok(if is("no_op") || is("replace_with_linear") {
+            LayerType::Nothing
+        } else {
+            LayerType::Full
+        })
+    };
+    blocks
         .iter()
         .take(n_layers)
-        .map(|block| {
-            let attention = block.get("attention");
-            let is = |key: &str| {
-                attention
-                    .and_then(|attention| attention.get(key))
-                    .and_then(Value::as_bool)
-                    == Some(true)
-            };
-            if is("no_op") || is("replace_with_linear") {
-                LayerType::Nothing
-            } else {
-                LayerType::Full
-            }
-        })
-        .collect())
+        .enumerate()
+        .map(of_block)
+        .collect()
 }
 
 fn count_error(key: &str, n_entries: usize, n_layers: usize) -> ImportError {
     ImportError::new(
         "layer_count",
         format!(
-            "{key} has {n_entries} entries for {n_layers} layers; it must have one for each layer"
+            "{key} is {n_entries} long for {n_layers} layers; it must have an entry for each layer"
         ),
     )
-}
-
-fn at(list: &[u64], idx: u64) -> Option<u64> {
-    list.get(usize::try_from(idx).ok()?).copied()
 }
 
 /// A number that is there and not zero.

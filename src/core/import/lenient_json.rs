@@ -35,11 +35,13 @@ pub fn parse(text: &str) -> Result<Value, ImportError> {
     }
     let text = without_class_name(text);
     serde_json::from_str(&without_bare_words(text)).map_err(|err| {
-        let err = err.to_string();
-        ImportError::new(
-            "not_json",
-            format!("the text is not JSON: {err}; paste the whole config.json of a model, from the first {{ to the last }}"),
-        )
+        let message = if text.starts_with('{') {
+            format!("the text is not JSON: {err}; paste the whole config.json of a model, from the first {{ to the last }}")
+        } else {
+            let head: String = text.chars().take(30).collect();
+            format!("the text begins with {head:?}, and a config.json begins with {{; paste it from the first {{ to the last }}")
+        };
+        ImportError::new("not_json", message)
     })
 }
 

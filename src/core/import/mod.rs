@@ -2,10 +2,13 @@
 
 pub mod config_view;
 mod context;
+mod heads;
 pub mod hf_config;
+mod layer_rules;
 mod layer_types;
 pub mod lenient_json;
 mod states;
+mod unread;
 mod wrong_file;
 
 use std::fmt;

@@ -4,38 +4,60 @@ use super::config_view::ConfigView;
 use super::layer_types::positive;
 use crate::core::layer::{RecurrentFamily, RecurrentState};
 
-/// The state that a recurrent layer of this model keeps, or the name of the key that is missing.
+/// Why a state has no dimensions.
+pub(super) enum NoState {
+    /// This key is missing.
+    Missing(&'static str),
+    /// Nothing in the file tells which kind of state it is.
+    Unknown,
+}
+
+impl From<&'static str> for NoState {
+    fn from(key: &'static str) -> Self {
+        Self::Missing(key)
+    }
+}
+
+/// The state that a recurrent layer of this model keeps.
 ///
 /// Sources: `MambaStateShapeCalculator` of vLLM
 /// (<https://github.com/vllm-project/vllm/blob/001cabc1be16a59a70d720ed61a13b678c060a18/vllm/model_executor/layers/mamba/mamba_utils.py>)
 /// and the cache classes of transformers 5.24.0. A convolution of `k` taps keeps `k − 1` columns.
-pub(super) fn recurrent_state(view: &ConfigView<'_>) -> Result<RecurrentState, &'static str> {
-    if view.number("conv_L_cache").is_some() {
-        return short_conv(view);
-    }
-    if view.number("linear_num_value_heads").is_some() || view.model_type() == "olmo_hybrid" {
-        return gated_delta_net(view);
-    }
-    if view.has("linear_attn_config") || view.number("linear_num_heads").is_some() {
-        return kda(view);
-    }
-    if view.has("lru_width") || view.model_type() == "recurrent_gemma" {
-        return rg_lru(view);
-    }
-    if view.model_type().starts_with("rwkv") {
-        return rwkv(view);
-    }
-    if first(view, &["mamba_num_heads", "mamba_n_heads"]).is_some()
-        || matches!(view.model_type(), "mamba2" | "zamba2")
+pub(super) fn recurrent_state(view: &ConfigView<'_>) -> Result<RecurrentState, NoState> {
+    let model_type = view.model_type();
+    let has = |names: &[&str]| first(view, names).is_some();
+    let res = if has(&["conv_L_cache"]) {
+        short_conv(view)
+    } else if has(&["linear_num_value_heads"]) || model_type == "olmo_hybrid" {
+        gated_delta_net(view)
+    } else if view.has("linear_attn_config")
+        || has(&["linear_num_heads"])
+        || view.given("short_conv_kernel_size").is_some()
     {
-        return mamba2(view);
-    }
-    if first(view, &["mamba_d_state", "state_size", "mamba_expand"]).is_some()
-        || view.model_type() == "phi4flash"
+        kda(view)
+    } else if view.has("lru_width") || model_type == "recurrent_gemma" {
+        rg_lru(view)
+    } else if model_type.starts_with("rwkv") {
+        rwkv(view)
+    } else if has(&["mamba_num_heads", "mamba_n_heads"])
+        || matches!(model_type, "mamba2" | "zamba2")
+        || view.text("ssm_cfg.layer") == Some("Mamba2")
     {
-        return mamba1(view);
-    }
-    lightning(view)
+        mamba2(view)
+    } else if has(&["mamba_d_state", "state_size", "mamba_expand"])
+        || view.has("ssm_cfg")
+        || model_type == "phi4flash"
+    {
+        mamba1(view)
+    } else if model_type.starts_with("minimax")
+        || model_type.starts_with("bailing")
+        || view.has("attn_type_list")
+    {
+        lightning(view)
+    } else {
+        return Err(NoState::Unknown);
+    };
+    res.map_err(NoState::Missing)
 }
 
 fn first(view: &ConfigView<'_>, names: &[&str]) -> Option<u64> {
@@ -92,15 +114,26 @@ fn gated_delta_net(view: &ConfigView<'_>) -> Result<RecurrentState, &'static str
 }
 
 fn kda(view: &ConfigView<'_>) -> Result<RecurrentState, &'static str> {
-    let heads = first(view, &["linear_attn_config.num_heads", "linear_num_heads"])
-        .ok_or("linear_attn_config.num_heads")?;
-    let dim = first(view, &["linear_attn_config.head_dim", "linear_head_dim"])
-        .ok_or("linear_attn_config.head_dim")?;
+    let heads = first(
+        view,
+        &[
+            "linear_attn_config.num_heads",
+            "linear_num_heads",
+            "num_attention_heads",
+        ],
+    )
+    .ok_or("linear_attn_config.num_heads")?;
+    let dim = first(
+        view,
+        &["linear_attn_config.head_dim", "linear_head_dim", "head_dim"],
+    )
+    .ok_or("linear_attn_config.head_dim")?;
     let taps = first(
         view,
         &[
             "linear_attn_config.short_conv_kernel_size",
             "linear_conv_kernel_dim",
+            "short_conv_kernel_size",
         ],
     );
     Ok(RecurrentState {
@@ -147,19 +180,25 @@ fn rwkv(view: &ConfigView<'_>) -> Result<RecurrentState, &'static str> {
     })
 }
 
-/// Inner width: `mamba_d_ssm`, or `expand × hidden_size`; not so when heads and their width are given.
+/// Inner width: `mamba_d_ssm`, or `expand × hidden_size`; Falcon-Mamba gives it as `intermediate_size` against its `expand`.
 fn inner(view: &ConfigView<'_>) -> Option<u64> {
-    view.number("mamba_d_ssm").or_else(|| {
-        let expand = first(view, &["mamba_expand", "expand"]).unwrap_or(2);
+    let is_bare = matches!(view.model_type(), "mamba" | "falcon_mamba");
+    let given = if is_bare {
+        view.given("intermediate_size")
+    } else {
+        view.number("mamba_d_ssm")
+    };
+    given.or_else(|| {
+        let expand = first(view, &["mamba_expand", "expand", "ssm_cfg.expand"]).unwrap_or(2);
         Some(view.number("hidden_size")?.saturating_mul(expand))
     })
 }
 
 fn mamba2(view: &ConfigView<'_>) -> Result<RecurrentState, &'static str> {
     let is_bare = view.model_type() == "mamba2";
-    let heads = first(view, &["mamba_num_heads", "mamba_n_heads", "n_mamba_heads"])
-        .or_else(|| view.number("num_attention_heads").filter(|_| is_bare))
-        .ok_or("mamba_num_heads")?;
+    // The package `mamba_ssm` names only what differs from its own defaults.
+    let is_original = view.has("ssm_cfg");
+    let original = |default: u64| is_original.then_some(default);
     let dim = first(
         view,
         &[
@@ -167,15 +206,40 @@ fn mamba2(view: &ConfigView<'_>) -> Result<RecurrentState, &'static str> {
             "mamba_d_head",
             "mamba_headdim",
             "hidden_size_per_head",
+            "ssm_cfg.headdim",
         ],
     )
     .or_else(|| view.number("head_dim").filter(|_| is_bare))
-    .or_else(|| inner(view).map(|inner| inner / heads.max(1)))
-    .ok_or("mamba_head_dim")?;
-    let state =
-        first(view, &["ssm_state_size", "mamba_d_state", "state_size"]).ok_or("mamba_d_state")?;
-    let groups = first(view, &["mamba_n_groups", "mamba_ngroups", "n_groups"]).unwrap_or(1);
-    let taps = first(view, &["mamba_d_conv", "conv_kernel"]).unwrap_or(4);
+    .or(original(64));
+    let heads = first(view, &["mamba_num_heads", "mamba_n_heads", "n_mamba_heads"])
+        .or_else(|| view.number("num_attention_heads").filter(|_| is_bare))
+        .or_else(|| original(inner(view)? / dim?.max(1)))
+        .ok_or("mamba_num_heads")?;
+    let dim = dim
+        .or_else(|| inner(view).map(|inner| inner / heads.max(1)))
+        .ok_or("mamba_head_dim")?;
+    let state = first(
+        view,
+        &[
+            "ssm_state_size",
+            "mamba_d_state",
+            "state_size",
+            "ssm_cfg.d_state",
+        ],
+    )
+    .or(original(128))
+    .ok_or("mamba_d_state")?;
+    let groups = first(
+        view,
+        &[
+            "mamba_n_groups",
+            "mamba_ngroups",
+            "n_groups",
+            "ssm_cfg.ngroups",
+        ],
+    )
+    .unwrap_or(1);
+    let taps = first(view, &["mamba_d_conv", "conv_kernel", "ssm_cfg.d_conv"]).unwrap_or(4);
     // PLaMo-2 convolves x alone.
     let beside = if view.model_type() == "plamo2" {
         0
@@ -197,12 +261,13 @@ fn mamba1(view: &ConfigView<'_>) -> Result<RecurrentState, &'static str> {
     Ok(RecurrentState {
         family: RecurrentFamily::Mamba1,
         conv_dim: inner,
-        conv_columns: first(view, &["mamba_d_conv", "conv_kernel"])
+        conv_columns: first(view, &["mamba_d_conv", "conv_kernel", "ssm_cfg.d_conv"])
             .unwrap_or(4)
             .saturating_sub(1),
         state_heads: inner,
         state_rows: 1,
-        state_columns: first(view, &["mamba_d_state", "state_size"]).unwrap_or(16),
+        state_columns: first(view, &["mamba_d_state", "state_size", "ssm_cfg.d_state"])
+            .unwrap_or(16),
     })
 }
 

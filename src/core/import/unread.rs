@@ -1,0 +1,74 @@
+//! Keys that nothing has read and that sound as if they changed the cache.
+
+use serde_json::Value;
+
+use super::config_view::ConfigView;
+use super::layer_types::quoted;
+use crate::core::model::ImportNote;
+
+/// Parts of names that have to do with what a layer keeps.
+const SUSPICIOUS: &str = "attn attention kv_ _kv window cache ssm mamba conv_ _conv linear_attn layer_type pattern latent lora chunk \
+    sparse indexer index_ state_ _state memory compress recurrent reuse hybrid";
+
+/// Names with such a part that change nothing that is kept. A star stands for any text.
+const HARMLESS: &str = "*bias *dropout* *pdrop *_dtype *_act *_activation *scale* *scaling* *multiplier *implementation *impl *_gate \
+    *norm* *softcap* *softmax* *expert* moe_* *token_id* *token_index *rope* *alpha* *beta* *kernels *temperature* \
+    *sink* *probs* *decay* use_cache cache_implementation attention_method attn_res_block_size attention_hidden_size \
+    query_pre_attn_scalar use_bidirectional_attention is_causal_attention max_window_layers sliding_window \
+    global_attn_every_n_layers full_attention_interval sliding_window_pattern _sliding_window_pattern \
+    hybrid_layer_ids layer_switch mamba_dt_* mamba_chunk_size chunk_size mamba_expand mamba_use_mlp \
+    mamba_inner_layernorms q_lora_rank o_lora_rank index_n_heads index_topk* index_share_* index_skip_* latent_moe_* \
+    encoder_attention_heads decoder_sparse_step mlp_layer_types mtp_* kv_channels attn_output_gate hidden_mamba_act \
+    attention_types num_attention_heads* conv_dim attn_layer_* initial_context_length kv_lora_rank \
+    attention_head_dim mamba_d_ssm parallel_attn sparse_attention_config";
+
+/// Architectures that are read by their own or the general rules and have no class defaults here.
+const KNOWN: &str = "RefinedWeb RefinedWebModel aquila arctic baichuan baichuan_m1 bailing_moe bailing_moe_linear bailing_moe_v2 \
+    bailing_moe_v3 chatglm deci decilm deepseek deepseek_vl_v2 git hunyuan hymba internlm internlm2 jais kimi_k2 \
+    longcat_flash_ngram mimo mimo_v2 minicpm minicpmo minicpmv minimax_m1 minimax_m3 minimax_text_01 molmo \
+    nemotron-nas openelm orion ovis phi-msft phi3_v phi3small phi4flash phi4mm plamo plamo2 qwen qwen2_5_vl qwen2_vl \
+    qwen3_vl qwen3_vl_moe rwkv5 rwkv6 rwkv7 skywork solar stablelm_epoch step3_text telechat telechat2 telechat3 \
+    xverse";
+
+/// One note for an architecture that is not known, and one for each key that may matter.
+pub(super) fn notes(view: &ConfigView<'_>) -> Vec<ImportNote> {
+    let mut res = Vec::new();
+    let model_type = view.model_type();
+    if !model_type.is_empty()
+        && !view.has_class_defaults()
+        && !KNOWN.split_whitespace().any(|known| known == model_type)
+    {
+        res.push(ImportNote {
+            code: "unknown_architecture",
+            message: format!(
+                "model_type {} is not known; its layers were read by the general rules, so check the working",
+                quoted(model_type)
+            ),
+        });
+    }
+    let unread = view.unread_keys().into_iter().filter(|key| {
+        let value = view.fields().get(*key);
+        let is_set = !matches!(value, None | Some(Value::Null | Value::Bool(false)));
+        is_set && SUSPICIOUS.split_whitespace().any(|part| key.contains(part)) && !is_harmless(key)
+    });
+    // A file of nonsense may have thousands.
+    res.extend(unread.take(20).map(|key| ImportNote {
+        code: "unknown_key",
+        message: format!(
+            "the key {} was not understood; it may change what the cache keeps",
+            quoted(key)
+        ),
+    }));
+    res
+}
+
+fn is_harmless(key: &str) -> bool {
+    HARMLESS.split_whitespace().any(
+        |name| match (name.strip_prefix('*'), name.strip_suffix('*')) {
+            (Some(_), Some(_)) => key.contains(name.trim_matches('*')),
+            (Some(end), None) => key.ends_with(end),
+            (None, Some(start)) => key.starts_with(start),
+            (None, None) => key == name,
+        },
+    )
+}
