@@ -98,12 +98,52 @@ fn state_bytes(model: &ModelConfig, state: kvscope::core::units::ElementFormat) 
     }
 }
 
+/// Cross attention for each encoder token, and index keys for each token.
+fn beside(model: &ModelConfig) -> [String; 2] {
+    let (mut cross, mut index) = (0, 0);
+    for group in &model.groups {
+        let count = u64::from(group.count);
+        match group.kind {
+            LayerKind::Cross {
+                num_key_value_heads,
+                head_dim,
+                v_head_dim,
+                ..
+            } => {
+                cross +=
+                    count * 2 * u64::from(num_key_value_heads) * u64::from(head_dim + v_head_dim);
+            }
+            LayerKind::Latent { index_head_dim, .. } => {
+                index += count * 2 * u64::from(index_head_dim)
+            }
+            _ => {}
+        }
+    }
+    [cross, index].map(|bytes| {
+        if bytes == 0 {
+            String::new()
+        } else {
+            bytes.to_string()
+        }
+    })
+}
+
 #[test]
 fn every_published_config_has_its_published_cache() {
     let mut wrong = Vec::new();
     for line in FACTS.lines().skip(1) {
         let cells: Vec<&str> = line.split('\t').collect();
-        let [file, model, context, per_token, window, fp32, bf16, ..] = cells[..] else {
+        let [
+            file,
+            model,
+            context,
+            per_token,
+            window,
+            fp32,
+            bf16,
+            ref rest @ ..,
+        ] = cells[..]
+        else {
             panic!("{line}");
         };
         let read = match import(&config(file), None) {
@@ -119,7 +159,9 @@ fn every_published_config_has_its_published_cache() {
             state_bytes(&read, formats::F32),
             state_bytes(&read, formats::BF16),
         ];
-        for (found, expected) in found.iter().zip([per_token, window, fp32, bf16]) {
+        let [cross, index] = [rest.first(), rest.get(1)].map(|cell| *cell.unwrap_or(&""));
+        let found = found.into_iter().chain(beside(&read));
+        for (found, expected) in found.zip([per_token, window, fp32, bf16, cross, index]) {
             if found != expected {
                 wrong.push(format!("{model}: {found}, and the table has {expected}"));
             }
