@@ -1,0 +1,197 @@
+//! Sentences for what the core has to say: warnings, assumptions, errors of fields.
+
+use crate::core::report::{Assumption, Warning};
+use crate::core::scenario::{FieldError, Problem, field};
+use crate::core::units::Share;
+
+use super::text::{Messages, fill};
+
+/// The sentence of a warning.
+pub fn warning(warning: &Warning, messages: &Messages) -> String {
+    let (text, numbers) = (&messages.notes, messages.numbers());
+    let count = |n: &u32| numbers.integer(u64::from(*n));
+    match warning {
+        Warning::ContextAboveTrained {
+            context_tokens,
+            max_position_embeddings,
+        } => fill(
+            &text.context_above_trained,
+            &[
+                ("context_tokens", &numbers.integer(context_tokens.0)),
+                (
+                    "max_position_embeddings",
+                    &numbers.integer(max_position_embeddings.0),
+                ),
+            ],
+        ),
+        Warning::KvHeadsReplicated {
+            num_key_value_heads,
+            tensor_parallel_size,
+        } => fill(
+            &text.kv_heads_replicated,
+            &[
+                ("num_key_value_heads", &count(num_key_value_heads)),
+                ("tensor_parallel_size", &count(tensor_parallel_size)),
+            ],
+        ),
+        Warning::HeadsNotDivisible {
+            heads,
+            num_heads,
+            tensor_parallel_size,
+        } => fill(
+            if *heads == "num_key_value_heads" {
+                &text.key_value_heads_not_divisible
+            } else {
+                &text.attention_heads_not_divisible
+            },
+            &[
+                ("num_heads", &count(num_heads)),
+                ("tensor_parallel_size", &count(tensor_parallel_size)),
+            ],
+        ),
+        Warning::LatentReplicated {
+            tensor_parallel_size,
+        } => fill(
+            &text.latent_replicated,
+            &[("tensor_parallel_size", &count(tensor_parallel_size))],
+        ),
+        Warning::StagesUneven {
+            num_hidden_layers,
+            pipeline_parallel_size,
+        } => fill(
+            &text.stages_uneven,
+            &[
+                ("num_hidden_layers", &numbers.integer(*num_hidden_layers)),
+                ("pipeline_parallel_size", &count(pipeline_parallel_size)),
+            ],
+        ),
+        Warning::StagesEmpty {
+            num_hidden_layers,
+            pipeline_parallel_size,
+        } => fill(
+            &text.stages_empty,
+            &[
+                ("num_hidden_layers", &numbers.integer(*num_hidden_layers)),
+                ("pipeline_parallel_size", &count(pipeline_parallel_size)),
+            ],
+        ),
+        Warning::WeightsDoNotFit { missing_bytes } => fill(
+            &text.weights_do_not_fit,
+            &[("missing", &numbers.bytes_short(*missing_bytes))],
+        ),
+        Warning::CacheDoesNotFit { missing_bytes } => fill(
+            &text.cache_does_not_fit,
+            &[("missing", &numbers.bytes_short(*missing_bytes))],
+        ),
+        Warning::PrefixAbovePrompt {
+            shared_prefix_tokens,
+            prompt_tokens,
+        } => fill(
+            &text.prefix_above_prompt,
+            &[
+                (
+                    "shared_prefix_tokens",
+                    &numbers.integer(shared_prefix_tokens.0),
+                ),
+                ("prompt_tokens", &numbers.integer(prompt_tokens.0)),
+            ],
+        ),
+        Warning::RowsNotWhole {
+            format,
+            row_elements,
+            block_elements,
+        } => fill(
+            &text.rows_not_whole,
+            &[
+                ("format", format),
+                ("row_elements", &numbers.integer(*row_elements)),
+                ("block_elements", &count(block_elements)),
+            ],
+        ),
+        Warning::NotExact { field } => fill(&text.not_exact, &[("field", field)]),
+        Warning::NothingGrows => text.nothing_grows.clone().into_owned(),
+        Warning::WeightsNotCounted => text.weights_not_counted.clone().into_owned(),
+        Warning::StoredInOtherFormat {
+            stored,
+            weight_format,
+        } => fill(
+            &text.stored_in_other_format,
+            &[("stored", stored), ("weight_format", weight_format)],
+        ),
+    }
+}
+
+/// The sentence of an assumption.
+pub fn assumption(assumption: &Assumption, messages: &Messages) -> String {
+    let (text, numbers) = (&messages.notes, messages.numbers());
+    match assumption {
+        Assumption::LastTokenCounted { engine_tokens } => fill(
+            &text.last_token_counted,
+            &[("engine_tokens", &numbers.integer(engine_tokens.0))],
+        ),
+        Assumption::WindowsIdealised => text.windows_idealised.clone().into_owned(),
+        Assumption::OverheadsAssumed {
+            activation_bytes,
+            overhead_bytes,
+            source,
+        } => fill(
+            &text.overheads_assumed,
+            &[
+                ("activations", &numbers.bytes_short(*activation_bytes)),
+                ("runtime", &numbers.bytes_short(*overhead_bytes)),
+                ("source", source),
+            ],
+        ),
+        Assumption::StateDtype { state_dtype } => {
+            fill(&text.state_dtype, &[("state_dtype", state_dtype)])
+        }
+        Assumption::Import { note } => note.clone(),
+    }
+}
+
+/// What was given, what is allowed, and so what to do.
+pub fn field_error(error: &FieldError, messages: &Messages) -> String {
+    let (text, numbers) = (&messages.notes, messages.numbers());
+    let share =
+        |millionths: u64| numbers.fraction(u32::try_from(millionths).unwrap_or(Share::ONE.0));
+    let within =
+        |template: &str, min: &str, max: &str| fill(template, &[("min", min), ("max", max)]);
+    let problem = match &error.problem {
+        Problem::UnknownKey => text.unknown_key.clone().into_owned(),
+        Problem::NotANumber => match field(&error.key).and_then(|field| field.kind.bounds()) {
+            Some(bounds) => within(
+                &text.not_a_number_within,
+                &numbers.integer(bounds.min),
+                &numbers.integer(bounds.max),
+            ),
+            None => text.not_a_number.clone().into_owned(),
+        },
+        Problem::OutOfBounds(bounds) => within(
+            &text.out_of_bounds,
+            &numbers.integer(bounds.min),
+            &numbers.integer(bounds.max),
+        ),
+        Problem::NotAShare(bounds) => {
+            within(&text.not_a_share, &share(bounds.min), &share(bounds.max))
+        }
+        Problem::NotAFlag => text.not_a_flag.clone().into_owned(),
+        Problem::NotOneOf(choices) => fill(
+            &text.not_one_of,
+            &[("choices", &numbers.list(choices.iter().copied()))],
+        ),
+        Problem::NotAModel(reason) => fill(&text.not_a_model, &[("reason", reason)]),
+    };
+    let given = if error.given.is_empty() {
+        text.empty.clone().into_owned()
+    } else {
+        format!("\"{}\"", error.given)
+    };
+    fill(
+        &text.field_error,
+        &[
+            ("field", &error.key),
+            ("given", &given),
+            ("problem", &problem),
+        ],
+    )
+}

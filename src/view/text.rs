@@ -1,0 +1,216 @@
+//! Every word of the product, as fields of one value per language.
+//!
+//! A field is a template: `{name}` stands for a value, and `{name?token|tokens}` for the first word when that value is
+//! written `1`, else for the second. English is a constant; another language is a value of the same type (a missing
+//! sentence does not compile) that reaches the page as JSON.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+pub mod charts;
+pub mod notes;
+pub mod page;
+pub mod units;
+pub mod working;
+
+pub use charts::ChartText;
+pub use notes::NoteText;
+pub use page::PageText;
+pub use units::UnitText;
+pub use working::WorkingText;
+
+use super::numbers::Numbers;
+
+/// A sentence with its placeholders.
+pub type Text = Cow<'static, str>;
+
+/// A struct of sentences with their English words, and a walk over its fields by name.
+macro_rules! texts {
+    ($(#[$doc:meta])* pub struct $name:ident { $($field:ident: $english:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name {
+            $(#[doc = concat!("English: `", $english, "`")] pub $field: $crate::view::text::Text,)*
+        }
+
+        impl $name {
+            pub(super) const ENGLISH: Self = Self {
+                $($field: std::borrow::Cow::Borrowed($english),)*
+            };
+
+            pub(super) fn for_each(&mut self, visit: &mut dyn FnMut(&'static str, &mut $crate::view::text::Text)) {
+                $(visit(stringify!($field), &mut self.$field);)*
+            }
+        }
+    };
+}
+pub(crate) use texts;
+
+/// All words of one language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Messages {
+    /// The language as in `<html lang>`.
+    pub lang: Text,
+    /// Numbers and their units.
+    pub units: UnitText,
+    /// The figures.
+    pub charts: ChartText,
+    /// The page around them.
+    pub page: PageText,
+    /// How it is computed.
+    pub working: WorkingText,
+    /// Warnings, assumptions, errors of fields.
+    pub notes: NoteText,
+}
+
+/// English.
+pub static ENGLISH: Messages = Messages {
+    lang: Cow::Borrowed("en"),
+    units: UnitText::ENGLISH,
+    charts: ChartText::ENGLISH,
+    page: PageText::ENGLISH,
+    working: WorkingText::ENGLISH,
+    notes: NoteText::ENGLISH,
+};
+
+impl Messages {
+    /// The formatter of this language.
+    pub fn numbers(&self) -> Numbers<'_> {
+        Numbers::new(&self.units)
+    }
+
+    /// Visits every sentence with the name of its group and its own.
+    pub fn for_each(&mut self, visit: &mut dyn FnMut(&'static str, &'static str, &mut Text)) {
+        visit("", "lang", &mut self.lang);
+        self.units
+            .for_each(&mut |name, text| visit("units", name, text));
+        self.charts
+            .for_each(&mut |name, text| visit("charts", name, text));
+        self.page
+            .for_each(&mut |name, text| visit("page", name, text));
+        self.working
+            .for_each(&mut |name, text| visit("working", name, text));
+        self.notes
+            .for_each(&mut |name, text| visit("notes", name, text));
+    }
+
+    /// The words as one flat object, `"charts.tokens_title": "…"`.
+    pub fn to_json(&self) -> Value {
+        let mut res = Map::new();
+        self.clone().for_each(&mut |group, name, text| {
+            res.insert(key(group, name), Value::from(text.clone().into_owned()));
+        });
+        Value::Object(res)
+    }
+
+    /// Reads what [`Self::to_json`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// The key of the first sentence that is missing or has other placeholders than the English one: a page never shows
+    /// half a language.
+    pub fn from_json(value: &Value) -> Result<Self, String> {
+        let mut res = ENGLISH.clone();
+        let mut wrong = None;
+        res.for_each(&mut |group, name, text| {
+            let key = key(group, name);
+            match value.get(&key).and_then(Value::as_str) {
+                Some(given) if placeholders(given) == placeholders(text) => {
+                    *text = Cow::Owned(given.to_owned());
+                }
+                Some(_) | None => wrong = wrong.take().or(Some(key)),
+            }
+        });
+        wrong.map_or(Ok(res), Err)
+    }
+}
+
+fn key(group: &str, name: &str) -> String {
+    if group.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{group}.{name}")
+    }
+}
+
+/// A piece of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// Words as they are.
+    Words(&'a str),
+    /// The value of this name.
+    Value(&'a str),
+    /// One of two words, by whether the value of this name is one.
+    Plural(&'a str, &'a str, &'a str),
+}
+
+/// A template in pieces, in order. A brace that opens no placeholder is a word.
+pub fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = template;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        if let Some((inside, after)) = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'))
+        {
+            rest = after;
+            let Some((name, words)) = inside.split_once('?') else {
+                return Some(Piece::Value(inside));
+            };
+            let (one, many) = words.split_once('|').unwrap_or((words, words));
+            return Some(Piece::Plural(name, one, many));
+        }
+        let end = rest
+            .char_indices()
+            .skip(1)
+            .find(|(_, c)| *c == '{')
+            .map_or(rest.len(), |(at, _)| at);
+        let (words, after) = rest.split_at_checked(end)?;
+        rest = after;
+        Some(Piece::Words(words))
+    })
+}
+
+/// The names that a template needs, sorted, each once.
+pub fn placeholders(template: &str) -> Vec<&str> {
+    let mut res: Vec<&str> = pieces(template)
+        .filter_map(|piece| match piece {
+            Piece::Words(_) => None,
+            Piece::Value(name) | Piece::Plural(name, _, _) => Some(name),
+        })
+        .collect();
+    res.sort_unstable();
+    res.dedup();
+    res
+}
+
+/// Puts values into a template. A value is text: it is put in as it is, never read as a template.
+///
+/// ```
+/// # use kvscope::view::text::fill;
+/// assert_eq!(fill("{n} {n?token|tokens}", &[("n", "1")]), "1 token");
+/// assert_eq!(fill("{n} {n?token|tokens}", &[("n", "4,812")]), "4,812 tokens");
+/// ```
+pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let value = |name: &str| {
+        values
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
+    };
+    let mut res = String::with_capacity(template.len() + 16);
+    for piece in pieces(template) {
+        match piece {
+            Piece::Words(words) => res.push_str(words),
+            Piece::Value(name) => match value(name) {
+                Some(value) => res.push_str(value),
+                None => res.extend(["{", name, "}"]),
+            },
+            Piece::Plural(name, one, many) => {
+                res.push_str(if value(name) == Some("1") { one } else { many });
+            }
+        }
+    }
+    res
+}

@@ -1,0 +1,40 @@
+//! Warnings, assumptions and errors of fields: lower case, without a full stop.
+
+use super::texts;
+
+texts! {
+    /// What the reader must know about a scenario, or did not type right.
+    pub struct NoteText {
+        context_above_trained: "{context_tokens} tokens are more than the {max_position_embeddings} this model was trained for; shorten the request or choose a model with a longer context",
+        kv_heads_replicated: "{tensor_parallel_size} GPUs share {num_key_value_heads} KV {num_key_value_heads?head|heads}, so some hold copies: the cache per GPU no longer shrinks",
+        attention_heads_not_divisible: "{num_heads} query heads do not divide by a tensor parallel size of {tensor_parallel_size}; engines refuse this: use a divisor of {num_heads}",
+        key_value_heads_not_divisible: "{num_heads} KV heads do not divide by a tensor parallel size of {tensor_parallel_size}; engines refuse this, and the fullest GPU is shown: use a divisor of {num_heads}",
+        latent_replicated: "latent rows are not split by heads: each of {tensor_parallel_size} GPUs holds the whole cache",
+        stages_uneven: "{num_hidden_layers} layers do not divide by {pipeline_parallel_size} stages; the fullest stage is shown",
+        stages_empty: "{pipeline_parallel_size} stages are more than {num_hidden_layers} {num_hidden_layers?layer|layers}; use at most {num_hidden_layers}",
+        weights_do_not_fit: "the weights and overheads alone exceed what the engine may use by {missing} on each GPU; use more GPUs, a larger one or a smaller weight format",
+        cache_does_not_fit: "the requests exceed the room for KV by {missing} on each GPU; use fewer requests, shorter thinking, a smaller cache format or more GPUs",
+        prefix_above_prompt: "a shared prefix of {shared_prefix_tokens} tokens is longer than the prompt; all {prompt_tokens} prompt tokens are shared",
+        rows_not_whole: "a row of {row_elements} elements is not whole blocks of {block_elements}, which {format} needs; engines refuse this or pad the row",
+        not_exact: "{field} is above 2^53 and is rounded where JavaScript reads it",
+        nothing_grows: "nothing in this model grows with the sequence: it keeps states of constant size",
+        weights_not_counted: "the weights could not be counted from the dimensions; the published count stands in",
+        stored_in_other_format: "the model's own file stores its weights as {stored}; here they are counted as {weight_format}",
+
+        last_token_counted: "the last sampled token is counted; an engine never feeds it back and holds {engine_tokens} {engine_tokens?token|tokens}",
+        windows_idealised: "a sliding window keeps exactly its newest tokens; engines reserve up to a batch more",
+        overheads_assumed: "activations {activations} and runtime {runtime} per GPU, from: {source}",
+        state_dtype: "recurrent states are kept as {state_dtype}",
+
+        field_error: "{field} is {given}: {problem}",
+        unknown_key: "there is no such field; it was left out",
+        not_a_number: "type a whole number, such as 4000, 4,000 or 32k",
+        not_a_number_within: "type a whole number from {min} to {max}, such as 4000, 4,000 or 32k",
+        out_of_bounds: "it may be from {min} to {max}",
+        not_a_share: "type a share from {min} to {max}, such as 0.9",
+        not_a_flag: "type true or false",
+        not_one_of: "choose one of {choices}",
+        not_a_model: "{reason}; give the id of a preset, a config or dims",
+        empty: "empty",
+    }
+}

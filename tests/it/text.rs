@@ -1,0 +1,340 @@
+//! The words: placeholders, languages, and the literal text of every warning, assumption and error.
+
+use kvscope::core::report::{Assumption, Warning, report};
+use kvscope::core::scenario::Scenario;
+use kvscope::core::units::{Bytes, GIB, Tokens};
+use kvscope::view::notes;
+use kvscope::view::sentence::{self, Part, Slot};
+use kvscope::view::text::{ENGLISH, Messages, fill, placeholders};
+
+#[test]
+fn placeholders_are_filled() {
+    let check = |template: &str, values: &[(&str, &str)], expected: &str| {
+        assert_eq!(fill(template, values), expected, "{template}");
+    };
+    check("", &[], "");
+    check("a {x} b", &[("x", "1")], "a 1 b");
+    check("{x}{x}", &[("x", "ab")], "abab");
+    check("{n} {n?token|tokens}", &[("n", "1")], "1 token");
+    check("{n} {n?token|tokens}", &[("n", "1,000")], "1,000 tokens");
+    check("{n}", &[], "{n}");
+    check("an open { brace", &[("x", "1")], "an open { brace");
+    check("{x", &[("x", "1")], "{x");
+    // A value is never read as a template.
+    check(
+        "{model} {size}",
+        &[("model", "{size}"), ("size", "2")],
+        "{size} 2",
+    );
+    check("思考 {n} 个", &[("n", "4,000")], "思考 4,000 个");
+    assert_eq!(placeholders("{b} {a} {b?one|many}"), ["a", "b"]);
+}
+
+#[test]
+fn a_language_goes_through_json() {
+    let json = ENGLISH.to_json();
+    assert_eq!(Messages::from_json(&json).as_ref(), Ok(&ENGLISH));
+    let mut missing = json.clone();
+    missing
+        .as_object_mut()
+        .map(|object| object.remove("charts.tokens_title"));
+    assert_eq!(
+        Messages::from_json(&missing),
+        Err("charts.tokens_title".to_owned())
+    );
+    let mut other = json;
+    other["units.gibibytes"] = "{m} GiB".into();
+    assert_eq!(
+        Messages::from_json(&other),
+        Err("units.gibibytes".to_owned())
+    );
+}
+
+#[test]
+fn english_has_no_stray_braces_and_no_empty_words() {
+    ENGLISH.clone().for_each(&mut |group, name, text| {
+        assert!(!text.trim().is_empty(), "{group}.{name} is empty");
+        let names: Vec<String> = placeholders(text)
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect();
+        let values: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "v")).collect();
+        let filled = fill(text, &values);
+        assert!(
+            !filled.contains(['{', '}', '|']),
+            "{group}.{name}: {filled}"
+        );
+        assert!(
+            names
+                .iter()
+                .all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '_')),
+            "{group}.{name}: {names:?}"
+        );
+    });
+}
+
+#[test]
+fn warnings() {
+    let check = |warning: Warning, expected: &str| {
+        assert_eq!(notes::warning(&warning, &ENGLISH), expected);
+    };
+    check(
+        Warning::ContextAboveTrained {
+            context_tokens: Tokens(200_812),
+            max_position_embeddings: Tokens(131_072),
+        },
+        "200,812 tokens are more than the 131,072 this model was trained for; shorten the request or choose a model with a longer context",
+    );
+    check(
+        Warning::KvHeadsReplicated {
+            num_key_value_heads: 8,
+            tensor_parallel_size: 16,
+        },
+        "16 GPUs share 8 KV heads, so some hold copies: the cache per GPU no longer shrinks",
+    );
+    check(
+        Warning::KvHeadsReplicated {
+            num_key_value_heads: 1,
+            tensor_parallel_size: 2,
+        },
+        "2 GPUs share 1 KV head, so some hold copies: the cache per GPU no longer shrinks",
+    );
+    check(
+        Warning::HeadsNotDivisible {
+            heads: "num_key_value_heads",
+            num_heads: 8,
+            tensor_parallel_size: 3,
+        },
+        "8 KV heads do not divide by a tensor parallel size of 3; engines refuse this, and the fullest GPU is shown: use a divisor of 8",
+    );
+    check(
+        Warning::HeadsNotDivisible {
+            heads: "num_attention_heads",
+            num_heads: 64,
+            tensor_parallel_size: 3,
+        },
+        "64 query heads do not divide by a tensor parallel size of 3; engines refuse this: use a divisor of 64",
+    );
+    check(
+        Warning::LatentReplicated {
+            tensor_parallel_size: 8,
+        },
+        "latent rows are not split by heads: each of 8 GPUs holds the whole cache",
+    );
+    check(
+        Warning::StagesUneven {
+            num_hidden_layers: 61,
+            pipeline_parallel_size: 2,
+        },
+        "61 layers do not divide by 2 stages; the fullest stage is shown",
+    );
+    check(
+        Warning::StagesEmpty {
+            num_hidden_layers: 80,
+            pipeline_parallel_size: 100,
+        },
+        "100 stages are more than 80 layers; use at most 80",
+    );
+    check(
+        Warning::WeightsDoNotFit {
+            missing_bytes: Bytes(66 * GIB),
+        },
+        "the weights and overheads alone exceed what the engine may use by 66 GiB on each GPU; use more GPUs, a larger one or a smaller weight format",
+    );
+    check(
+        Warning::CacheDoesNotFit {
+            missing_bytes: Bytes(GIB / 2),
+        },
+        "the requests exceed the room for KV by 512 MiB on each GPU; use fewer requests, shorter thinking, a smaller cache format or more GPUs",
+    );
+    check(
+        Warning::PrefixAbovePrompt {
+            shared_prefix_tokens: Tokens(600),
+            prompt_tokens: Tokens(512),
+        },
+        "a shared prefix of 600 tokens is longer than the prompt; all 512 prompt tokens are shared",
+    );
+    check(
+        Warning::RowsNotWhole {
+            format: "q8_0",
+            row_elements: 80,
+            block_elements: 32,
+        },
+        "a row of 80 elements is not whole blocks of 32, which q8_0 needs; engines refuse this or pad the row",
+    );
+    check(
+        Warning::NotExact {
+            field: "kv_cache.total_bytes",
+        },
+        "kv_cache.total_bytes is above 2^53 and is rounded where JavaScript reads it",
+    );
+    check(
+        Warning::StoredInOtherFormat {
+            stored: "mxfp4",
+            weight_format: "bf16",
+        },
+        "the model's own file stores its weights as mxfp4; here they are counted as bf16",
+    );
+    check(
+        Warning::WeightsNotCounted,
+        "the weights could not be counted from the dimensions; the published count stands in",
+    );
+    check(
+        Warning::NothingGrows,
+        "nothing in this model grows with the sequence: it keeps states of constant size",
+    );
+}
+
+#[test]
+fn assumptions() {
+    let check = |assumption: Assumption, expected: &str| {
+        assert_eq!(notes::assumption(&assumption, &ENGLISH), expected);
+    };
+    check(
+        Assumption::LastTokenCounted {
+            engine_tokens: Tokens(4811),
+        },
+        "the last sampled token is counted; an engine never feeds it back and holds 4,811 tokens",
+    );
+    check(
+        Assumption::WindowsIdealised,
+        "a sliding window keeps exactly its newest tokens; engines reserve up to a batch more",
+    );
+    check(
+        Assumption::OverheadsAssumed {
+            activation_bytes: Bytes::from_gib_hundredths(480),
+            overhead_bytes: Bytes::from_gib_hundredths(60),
+            source: "a log",
+        },
+        "activations 4.80 GiB and runtime 614 MiB per GPU, from: a log",
+    );
+    check(
+        Assumption::StateDtype {
+            state_dtype: "float32",
+        },
+        "recurrent states are kept as float32",
+    );
+    check(
+        Assumption::Import {
+            note: "<b>as it was</b>".to_owned(),
+        },
+        "<b>as it was</b>",
+    );
+}
+
+#[test]
+fn field_errors() {
+    let check = |key: &str, text: &str, expected: &str| {
+        let error = Scenario::default().set(key, text).expect_err("not a value");
+        assert_eq!(notes::field_error(&error, &ENGLISH), expected);
+    };
+    check(
+        "thinking_tokens",
+        "many",
+        "thinking_tokens is \"many\": type a whole number from 0 to 1,048,576, such as 4000, 4,000 or 32k",
+    );
+    check(
+        "thinking_tokens",
+        "9999999",
+        "thinking_tokens is \"9999999\": it may be from 0 to 1,048,576",
+    );
+    check(
+        "num_seqs",
+        "0",
+        "num_seqs is \"0\": it may be from 1 to 100,000",
+    );
+    check(
+        "num_seqs",
+        "",
+        "num_seqs is empty: type a whole number from 1 to 100,000, such as 4000, 4,000 or 32k",
+    );
+    check(
+        "gpu_memory_utilization",
+        "90",
+        "gpu_memory_utilization is \"90\": type a share from 0.01 to 1, such as 0.9",
+    );
+    check(
+        "flash_attn",
+        "maybe",
+        "flash_attn is \"maybe\": type true or false",
+    );
+    check(
+        "engine",
+        "magic",
+        "engine is \"magic\": choose one of exact",
+    );
+    check(
+        "state_dtype",
+        "int3",
+        "state_dtype is \"int3\": choose one of float32, bf16, float16",
+    );
+    check(
+        "nonsense",
+        "<b>",
+        "nonsense is \"<b>\": there is no such field; it was left out",
+    );
+    check(
+        "model",
+        "gpt-9",
+        "model is \"gpt-9\": no preset has this id; give the id of a preset, a config or dims",
+    );
+}
+
+fn lede(pairs: &[(&str, &str)]) -> Vec<String> {
+    let mut scenario = Scenario::default();
+    for (key, text) in pairs {
+        scenario
+            .set(key, text)
+            .unwrap_or_else(|error| panic!("{error:?}"));
+    }
+    let sentences = sentence::lede(&scenario, &report(&scenario), &ENGLISH);
+    sentences.iter().map(sentence::Sentence::text).collect()
+}
+
+#[test]
+fn the_sentence() {
+    assert_eq!(
+        lede(&[]),
+        [
+            "A request prefills 512 prompt tokens, thinks for 4,000 and answers in 300. Its KV cache ends at 4,812 tokens, which on Llama 3.1 70B in bf16 is 1.47 GiB of the memory of 4 × H100 80 GB.",
+            "83 % of it was written while thinking.",
+        ]
+    );
+    let many = lede(&[
+        ("num_samples", "4"),
+        ("num_seqs", "64"),
+        ("kv_cache_dtype", "q8_0/q4_0"),
+    ]);
+    assert_eq!(
+        many.get(1).map(String::as_str),
+        Some("4 answers are sampled from the one prompt.")
+    );
+    // 64 × (512 + 4 × 4,300) tokens × 80 layers × 8 heads × 128 × (34 + 18) / 32 B.
+    assert_eq!(
+        many.get(2).map(String::as_str),
+        Some("64 such requests hold 141 GiB.")
+    );
+    let one = lede(&[
+        ("prompt_tokens", "1"),
+        ("thinking_tokens", "0"),
+        ("answer_tokens", "0"),
+    ]);
+    assert!(
+        one[0].starts_with("A request prefills 1 prompt token, "),
+        "{}",
+        one[0]
+    );
+    assert_eq!(one[1], "0 % of it was written while thinking.");
+}
+
+#[test]
+fn the_sentence_is_words_and_values() {
+    let scenario = Scenario::default();
+    let short = sentence::short(&scenario, &report(&scenario), &ENGLISH);
+    assert_eq!(short.text(), "512 + 4,000 + 300 = 4,812 tokens, 1.47 GiB");
+    let value = |slot: Slot, text: &str| Part::Value(slot, text.to_owned());
+    assert_eq!(short.parts.first(), Some(&value(Slot::Prompt, "512")));
+    assert_eq!(short.parts.get(1), Some(&Part::Words(" + ".to_owned())));
+    assert_eq!(Slot::Thinking.field(), Some("thinking_tokens"));
+    assert_eq!(Slot::Total.field(), None);
+}
