@@ -259,9 +259,9 @@ fn field_errors() {
         "flash_attn is \"maybe\": type true or false",
     );
     check(
-        "engine",
+        "mamba_cache_mode",
         "magic",
-        "engine is \"magic\": choose one of exact",
+        "mamba_cache_mode is \"magic\": choose one of none, align, all",
     );
     check(
         "state_dtype",
