@@ -12,7 +12,9 @@ use kvscope::core::speed::{
     request_speed,
 };
 use kvscope::core::units::{GIB, KvFormat, Tokens, formats};
-use kvscope::core::weights::{Place, WeightKind, WeightPart, WeightTable, weight_format};
+use kvscope::core::weights::{
+    Place, WeightFormat, WeightKind, WeightPart, WeightTable, weight_format,
+};
 
 /// The dimensions that speed depends on.
 struct Dims {
@@ -162,6 +164,18 @@ fn formats(cache: &str) -> CacheFormats {
     }
 }
 
+/// The weight format as this model's makers mean it: gpt-oss keeps all but its experts in bf16.
+fn stored(name: &str, weights: &str) -> WeightFormat {
+    let format = weight_format(weights).unwrap_or_else(|| panic!("no weight format {weights}"));
+    match name {
+        "gpt-oss-120b" => WeightFormat {
+            routed_experts: format.routed_experts,
+            ..WeightFormat::linear("gpt-oss", "", formats::BF16)
+        },
+        _ => format,
+    }
+}
+
 fn gpu(id: &str) -> &'static Gpu {
     gpus::get(id).unwrap_or_else(|| panic!("no GPU {id}"))
 }
@@ -169,7 +183,7 @@ fn gpu(id: &str) -> &'static Gpu {
 fn inputs(name: &str, weights: &str, cache: &str, id: &str, tp: u32, seqs: u64) -> SpeedInputs {
     SpeedInputs::new(
         &model(name),
-        &weight_format(weights).expect(weights),
+        &stored(name, weights),
         formats(cache),
         gpu(id),
         Parallel::tensor(tp),
@@ -412,6 +426,63 @@ fn laws() {
     }
 }
 
+/// Whatever a reader types or a file holds, there is a number and no panic.
+#[test]
+fn absurd_inputs() {
+    let constants = SpeedConstants::default();
+    let huge = u32::MAX;
+    let kinds = [
+        LayerKind::Full {
+            num_key_value_heads: huge,
+            head_dim: huge,
+            v_head_dim: huge,
+        },
+        LayerKind::Sliding {
+            window: Tokens(u64::MAX),
+            num_key_value_heads: 0,
+            head_dim: 0,
+            v_head_dim: 0,
+        },
+        LayerKind::Latent {
+            kv_lora_rank: huge,
+            qk_rope_head_dim: huge,
+            index_head_dim: huge,
+        },
+        LayerKind::Shared,
+    ];
+    for kind in kinds {
+        let mut model = ModelConfig::from_layers("", "", vec![vec![kind]]);
+        model.num_attention_heads = huge;
+        for seqs in [0, 1, u64::MAX] {
+            for (tp, stages) in [(0, 0), (1, 1), (huge, huge)] {
+                let parallel = Parallel {
+                    tensor_parallel_size: tp,
+                    pipeline_parallel_size: stages,
+                    attention_data_parallel_size: stages,
+                };
+                let inputs = SpeedInputs::new(
+                    &model,
+                    &stored("", "bf16"),
+                    formats("bf16"),
+                    gpu("h100-sxm-80gb"),
+                    parallel,
+                    seqs,
+                );
+                for n in [0, 1, u64::MAX] {
+                    let tokens = RequestTokens {
+                        cached: n,
+                        prompt: n,
+                        thinking: n,
+                        answer: n,
+                    };
+                    let total = request_speed(&inputs, &constants, tokens).total;
+                    assert!(0.0 <= total.likely && 0.0 <= total.low, "{total:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn pipeline_stages() {
     let constants = SpeedConstants::default();
@@ -464,7 +535,7 @@ impl Row<'_> {
             attention_data_parallel_size: dp,
         };
         let model = model(name);
-        let weights = weight_format(weights).expect(weights);
+        let weights = stored(name, weights);
         let at = |seqs| SpeedInputs::new(&model, &weights, formats(cache), gpu(id), parallel, seqs);
         let tokens = RequestTokens {
             prompt: input,

@@ -216,21 +216,25 @@ fn attention_operations(kind: &LayerKind, heads: f64, n: Tokens, is_prefill: boo
             head_dim,
             v_head_dim,
             ..
-        } => 2.0 * heads * f64::from(head_dim + v_head_dim) * kept,
+        } => 2.0 * heads * (f64::from(head_dim) + f64::from(v_head_dim)) * kept,
         LayerKind::Cross {
             encoder_tokens,
             head_dim,
             v_head_dim,
             ..
-        } => 2.0 * heads * f64::from(head_dim + v_head_dim) * encoder_tokens.0 as f64,
+        } => 2.0 * heads * (f64::from(head_dim) + f64::from(v_head_dim)) * encoder_tokens.0 as f64,
         LayerKind::Latent {
             kv_lora_rank,
             qk_rope_head_dim,
             ..
         } => {
             // A prompt is expanded to 128-wide keys and values; decoding works on the latent itself.
-            let width = if is_prefill { 256 } else { 2 * kv_lora_rank };
-            2.0 * heads * f64::from(width + qk_rope_head_dim) * kept
+            let width = if is_prefill {
+                256.0
+            } else {
+                2.0 * f64::from(kv_lora_rank)
+            };
+            2.0 * heads * (width + f64::from(qk_rope_head_dim)) * kept
         }
         LayerKind::Compressed {
             compress_ratio,

@@ -33,7 +33,9 @@ impl Estimate {
     fn new(times: Times, constants: &SpeedConstants) -> Self {
         let factor = constants.range_factor.max(1.0);
         Self {
-            low: (times.likely / factor).max(times.roofline),
+            low: (times.likely / factor)
+                .max(times.roofline)
+                .min(times.likely),
             likely: times.likely,
             high: times.likely * factor,
             roofline: times.roofline,
@@ -222,7 +224,7 @@ impl<'a> Step<'a> {
         };
         let (at_a, at_b) = (difference(a), difference(b));
         let share = at_a / (at_a - at_b);
-        (0.0 < share && share < 1.0).then(|| a + (share * (b - a) as f64) as u64)
+        (0.0 < share && share < 1.0).then(|| a.saturating_add((share * (b - a) as f64) as u64))
     }
 }
 
