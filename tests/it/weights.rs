@@ -1,5 +1,7 @@
 //! Weights: bytes of every format, shards, pipeline stages.
 
+use kvscope::core::import::hf_config::import;
+use kvscope::core::model::ModelConfig;
 use kvscope::core::units::{Bytes, GIB, formats};
 use kvscope::core::weights::{
     Place, StoredWeights, WEIGHT_FORMATS, WeightFormat, WeightKind, WeightPart, WeightTable,
@@ -268,4 +270,250 @@ fn absurd_sizes_saturate() {
             format.id
         );
     }
+}
+
+fn import_file(file: &str) -> ModelConfig {
+    let path = format!("tests/data/configs/{file}");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|err| panic!("{path}: {err}"));
+    import(&text, None).unwrap_or_else(|err| panic!("{file}: {err}"))
+}
+
+/// Parameters that transformers has and the count has not, and why. All are under one in ten million.
+const NOT_PARAMETERS: &[(&str, u64)] = &[
+    // Correction biases of the routers: 51 × 64.
+    ("baidu__ERNIE-4.5-300B-A47B-PT.json", 3_264),
+    // 55 × 64.
+    ("arcee-ai__Trinity-Nano-Base.json", 3_520),
+];
+
+/// Source: each row of params.tsv.
+#[test]
+fn parameters_of_published_configs() {
+    let mut n_rows = 0;
+    for line in include_str!("../data/params.tsv")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .skip(1)
+    {
+        let [file, built, published, reason] = line
+            .split('\t')
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap_or_else(|_| panic!("not four columns: {line}"));
+        let weights = import_file(file).weights;
+        let counted = weights.num_params();
+        if !built.is_empty() {
+            let beside = NOT_PARAMETERS
+                .iter()
+                .find(|(other, _)| *other == file)
+                .map_or(0, |(_, beside)| *beside);
+            assert_eq!((counted + beside).to_string(), built, "{file}");
+        }
+        let published: u64 = published.parse().expect("a number");
+        let is_near = counted.abs_diff(published) * 200 <= published;
+        assert_eq!(
+            is_near,
+            reason.is_empty(),
+            "{file}: counted {counted}, published {published}, reason {reason:?}"
+        );
+        n_rows += 1;
+    }
+    assert_eq!(
+        n_rows,
+        std::fs::read_dir("tests/data/configs")
+            .expect("configs")
+            .count(),
+        "a config has no row in params.tsv"
+    );
+}
+
+/// Source: transformers 5.24.0, each architecture built from its class defaults on the meta device, tied tensors once.
+#[test]
+fn parameters_of_other_architectures() {
+    for line in include_str!("../data/params_of_classes.jsonl").lines() {
+        let row: serde_json::Value = serde_json::from_str(line).expect("a line of JSON");
+        let config = &row["config"];
+        let name = config["model_type"].as_str();
+        let model =
+            import(&config.to_string(), None).unwrap_or_else(|err| panic!("{name:?}: {err}"));
+        assert_eq!(
+            Some(model.weights.num_params()),
+            row["num_params"].as_u64(),
+            "{name:?}"
+        );
+    }
+}
+
+/// Counts of files that transformers does not build as their makers do, or not at all.
+#[test]
+fn parameters_by_hand() {
+    let rows: &[(&str, u64)] = &[
+        // Source: safetensors header of openai/whisper-large-v3-turbo as its page shows it.
+        ("openai__whisper-large-v3-turbo.json", 808_878_080),
+        // 28 × (2 × (MLA 99,885,056 + MLP 226,492,416 + norms 12,288) + 512 experts + router), embedding and head.
+        (
+            "meituan-longcat__LongCat-Flash-Chat.json",
+            28 * (2 * (LONGCAT_MLA + 3 * 6_144 * 12_288 + 2 * 6_144)
+                + 512 * 3 * 6_144 * 2_048
+                + 768 * 6_144)
+                + 2 * 131_072 * 6_144
+                + 6_144,
+        ),
+        // 64 layers: MLP and 8 experts beside each other, 4 norms.
+        (
+            "xai-org__grok-2.json",
+            64 * (2 * 8_192 * 8_192
+                + 2 * 8_192 * 1_024
+                + 3 * 8_192 * 32_768
+                + 8 * 3 * 8_192 * 16_384
+                + 8 * 8_192
+                + 4 * 8_192)
+                + 2 * 131_072 * 8_192
+                + 8_192,
+        ),
+        // 64 layers, each 16 routed experts and a shared one; 32 of them have keys and values, all the norms of Q.
+        (
+            "tencent__Hunyuan-Large.json",
+            64 * (17 * 3 * 6_400 * 18_304 + 16 * 6_400 + 2 * 6_400 * 6_400 + 2 * 6_400 + 80)
+                + 32 * (2 * 6_400 * 640 + 80)
+                + 128_512 * 6_400
+                + 6_400,
+        ),
+    ];
+    for (file, num_params) in rows {
+        assert_eq!(
+            import_file(file).weights.num_params(),
+            *num_params,
+            "{file}"
+        );
+    }
+}
+
+/// Q 6144 → 1536 → 64 × 192, KV 6144 → 576, 512 → 64 × 256, O 64 × 128 → 6144, two norms.
+const LONGCAT_MLA: u64 = 6_144 * 1_536
+    + 1_536 * 64 * 192
+    + 6_144 * 576
+    + 512 * 64 * 256
+    + 64 * 128 * 6_144
+    + 1_536
+    + 512;
+
+#[test]
+fn active_parameters() {
+    let rows: &[(&str, u64)] = &[
+        ("Qwen__Qwen3-30B-A3B.json", 3_353_032_704),
+        ("Qwen__Qwen3-235B-A22B.json", 22_190_763_520),
+        ("Qwen__Qwen1.5-MoE-A2.7B.json", 2_689_173_504),
+        ("mistralai__Mixtral-8x7B-v0.1.json", 12_879_925_248),
+        ("deepseek-ai__DeepSeek-R1.json", 37_552_282_624),
+        ("deepseek-ai__DeepSeek-V2-Lite.json", 2_661_150_208),
+        ("moonshotai__Moonlight-16B-A3B-Instruct.json", 2_914_774_528),
+        ("zai-org__GLM-4.7-Flash.json", 3_896_763_136),
+        ("microsoft__Phi-mini-MoE-instruct.json", 2_362_809_664),
+        // A dense model uses all of its parameters.
+        ("meta-llama__Llama-3.1-70B.json", 70_553_706_496),
+    ];
+    for (file, num_active_params) in rows {
+        assert_eq!(
+            import_file(file).weights.num_active_params(),
+            *num_active_params,
+            "{file}"
+        );
+    }
+}
+
+/// The tables that Gemma 4 looks up layer by layer are stored and not multiplied: 262,144 × 35 × 256.
+#[test]
+fn tables_of_a_row_for_each_token_are_not_active() {
+    let weights = import_file("google__gemma-4-E2B.json").weights;
+    assert_eq!(
+        weights.num_params() - weights.num_active_params(),
+        262_144 * 35 * 256
+    );
+}
+
+#[test]
+fn what_is_not_counted_is_said() {
+    let rows: &[(&str, &str, &str)] = &[
+        (
+            "Qwen__Qwen2.5-VL-7B-Instruct.json",
+            "tower_not_counted",
+            "the weights of vision_config are not counted",
+        ),
+        (
+            "deepseek-ai__DeepSeek-R1.json",
+            "mtp_not_counted",
+            "the weights of multi-token prediction, 1 layers, are not counted",
+        ),
+        (
+            "nvidia__Llama-3_1-Nemotron-Ultra-253B-v1.json",
+            "weights_not_counted",
+            "the weights are not counted, because the file does not hold block_configs.ffn",
+        ),
+        (
+            "arcee-ai__Trinity-Nano-Base.json",
+            "weights_from_defaults",
+            "the weights are counted for hidden_size 2048, the default of model_type \"afmoe\", because the file does not hold it",
+        ),
+        (
+            "meituan-longcat__LongCat-Flash-Chat.json",
+            "zero_experts",
+            "active weights are counted as if no token went to an expert without weights",
+        ),
+    ];
+    for (file, code, message) in rows {
+        let notes = import_file(file).notes;
+        let found: Vec<&str> = notes
+            .iter()
+            .filter(|note| note.code == *code)
+            .map(|note| note.message.as_str())
+            .collect();
+        assert_eq!(found, [*message], "{file}");
+    }
+    let text = r#"{"model_type": "newest", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64,
+                   "intermediate_size": 256, "vocab_size": 1000, "max_position_embeddings": 4096}"#;
+    let notes = import(text, None).expect("a model").notes;
+    assert!(
+        notes.iter().any(|note| note.code == "weights_assumed" && note.message == "the weights are counted as those of Llama with these dimensions, because model_type \"newest\" is not known"),
+        "{notes:?}"
+    );
+    let codes: Vec<&str> = import_file("Qwen__Qwen3-8B.json")
+        .notes
+        .iter()
+        .map(|note| note.code)
+        .collect();
+    assert_eq!(codes, [""; 0], "nothing to say of a plain model");
+}
+
+/// Llama-3.1-70B: 131.42 GiB, and 32.85 GiB and the norms on each of four GPUs.
+#[test]
+fn the_default_model_on_four_gpus() {
+    let weights = import_file("meta-llama__Llama-3.1-70B.json").weights;
+    let bf16 = format("bf16");
+    assert_eq!(weights.num_params(), 70_553_706_496);
+    assert_eq!(weights.bytes(&bf16), Bytes(141_107_412_992));
+    let norms = 2 * (80 * 2 + 1) * 8_192;
+    assert_eq!(
+        weights.bytes_per_gpu(&bf16, 4, 1),
+        Bytes((141_107_412_992 - norms) / 4 + norms)
+    );
+    // Two stages of 40 layers: the first has the embedding, the last the head and the final norm.
+    let layer = 2 * (2 * 8_192 * 8_192 + 2 * 8_192 * 1_024 + 3 * 8_192 * 28_672 + 2 * 8_192);
+    assert_eq!(
+        weights.bytes_per_gpu(&bf16, 1, 2),
+        Bytes(40 * layer + 2 * (128_256 * 8_192 + 8_192))
+    );
+}
+
+/// Latent down-projections lie on every rank.
+#[test]
+fn shards_of_latent_attention() {
+    let weights = import_file("deepseek-ai__DeepSeek-R1.json").weights;
+    let bf16 = format("bf16");
+    let whole =
+        61 * (7_168 * 1_536 + 7_168 * 576 + 1_536 + 512 + 2 * 7_168) + 58 * 256 * 7_168 + 7_168;
+    assert_eq!(
+        weights.bytes_per_gpu(&bf16, 8, 1),
+        Bytes(2 * ((weights.num_params() - whole) / 8 + whole))
+    );
 }

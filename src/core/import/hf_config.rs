@@ -8,7 +8,7 @@ use super::config_view::ConfigView;
 use super::heads::{dim_at, given_window, heads, index_head_dim, kv_lora_rank, window};
 use super::layer_types::{self, LayerType, missing, positive, quoted};
 use super::states::{NoState, recurrent_state};
-use super::{ImportError, context, lenient_json, unread, wrong_file};
+use super::{ImportError, context, hf_weights, lenient_json, unread, wrong_file};
 use crate::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
 use crate::core::model::{ImportNote, ModelConfig};
 use crate::core::units::{ElementFormat, Tokens, formats};
@@ -58,7 +58,9 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
     notes.extend(default_notes(&view));
     notes.extend(assumed_heads(&view));
 
+    let weights = hf_weights::count(&view, &layers, &mut notes);
     let mut res = ModelConfig::from_layers(&shown_name(&view, name), view.model_type(), layers);
+    res.weights = weights;
     res.num_nextn_predict_layers = num_nextn_predict_layers(&view);
     res.num_attention_heads = view.dim("num_attention_heads").unwrap_or(0);
     res.hidden_size = view.dim("hidden_size").unwrap_or(0);

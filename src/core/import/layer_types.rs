@@ -55,6 +55,7 @@ const NAMES: &[(&str, LayerType)] = &[
     ("compressed_sparse_attention", LayerType::CompressedSparse),
     ("heavily_compressed_attention", LayerType::HeavilyCompressed),
     ("deepseek_sparse_attention", LayerType::Full),
+    ("indexed_attention", LayerType::Full),
     ("minimax_m3_sparse", LayerType::Full),
 ];
 

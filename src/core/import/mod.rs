@@ -4,6 +4,7 @@ pub mod config_view;
 mod context;
 mod heads;
 pub mod hf_config;
+mod hf_weights;
 mod layer_rules;
 mod layer_types;
 pub mod lenient_json;

@@ -1,0 +1,472 @@
+//! Parameters of a model, counted from the dimensions in its config.json.
+
+mod encoder;
+mod feed_forward;
+mod mixers;
+mod parts;
+mod traits;
+
+use serde_json::Value;
+
+use self::parts::{Parts, product};
+use self::traits::Traits;
+use super::config_view::ConfigView;
+use crate::core::layer::LayerKind;
+use crate::core::model::ImportNote;
+use crate::core::weights::{Place, WeightKind, WeightPart, WeightTable};
+
+/// The parameters of a model whose layers are `layers`, by part. Without the dimensions the table is empty; whatever is
+/// left out or assumed becomes a note.
+///
+/// Vision and audio towers and layers of multi-token prediction are left out: the notes say so.
+///
+/// Exactness: equal to the parameters that transformers 5.24.0 builds from the same file for the architectures in
+/// `traits.rs`, except for scalars of a layer and correction biases of routers.
+pub(super) fn count(
+    view: &ConfigView<'_>,
+    layers: &[Vec<LayerKind>],
+    notes: &mut Vec<ImportNote>,
+) -> WeightTable {
+    let (traits, is_known) = traits::traits(view.model_type(), view.architecture());
+    let mut counter = Counter {
+        view,
+        traits,
+        hidden: 0,
+        n_layers: layers.len() as u64,
+    };
+    let missing = match counter.dim("hidden_size").filter(|size| *size != 0) {
+        Some(hidden) => {
+            counter.hidden = hidden;
+            counter.missing_dimension(layers.len())
+        }
+        None => Some("hidden_size"),
+    };
+    if let Some(name) = missing {
+        let message = format!("the weights are not counted, because the file does not hold {name}");
+        notes.push(ImportNote {
+            code: "weights_not_counted",
+            message,
+        });
+        return WeightTable::default();
+    }
+    if !is_known {
+        let model_type = super::layer_types::quoted(view.model_type());
+        let message = format!(
+            "the weights are counted as those of Llama with these dimensions, because model_type {model_type} is not known"
+        );
+        notes.push(ImportNote {
+            code: "weights_assumed",
+            message,
+        });
+    }
+    counter.notes(notes);
+    counter.table(layers)
+}
+
+/// What the parts are counted from.
+struct Counter<'a> {
+    view: &'a ConfigView<'a>,
+    traits: Traits,
+    hidden: u64,
+    n_layers: u64,
+}
+
+impl Counter<'_> {
+    /// A dimension, if it is a number there; a text such as "auto" is none. Bounded so that products keep their meaning.
+    fn dim(&self, name: &str) -> Option<u64> {
+        let is_number = match self.view.value(name) {
+            None => true,
+            Some(Value::Number(number)) => number.as_u64().is_some(),
+            Some(Value::Array(list)) => list.iter().all(|item| item.as_u64().is_some()),
+            Some(Value::Null | Value::Bool(_) | Value::String(_) | Value::Object(_)) => false,
+        };
+        if !is_number {
+            return None;
+        }
+        Some(self.view.number(name)?.min(u64::from(u32::MAX)))
+    }
+
+    fn first(&self, names: &[&str]) -> Option<u64> {
+        names.iter().find_map(|name| self.dim(name))
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.view.flag(name) == Some(true)
+    }
+
+    /// The first dimension without which nothing can be counted.
+    fn missing_dimension(&self, n_layers: usize) -> Option<&'static str> {
+        if self.vocab_size() == 0 {
+            return Some("vocab_size");
+        }
+        for layer_idx in 0..n_layers {
+            if let Some(name) = self.missing_of_feed_forward(layer_idx) {
+                return Some(name);
+            }
+        }
+        None
+    }
+
+    fn vocab_size(&self) -> u64 {
+        // GLM-4 pads its vocabulary and says both sizes.
+        self.first(&["padded_vocab_size", "vocab_size"])
+            .unwrap_or(0)
+    }
+
+    fn notes(&self, notes: &mut Vec<ImportNote>) {
+        for name in self.towers() {
+            notes.push(ImportNote {
+                code: "tower_not_counted",
+                message: format!("the weights of {name} are not counted"),
+            });
+        }
+        let has_encoder =
+            super::layer_types::is_encoder_decoder(self.view) || self.view.section() == "decoder";
+        if has_encoder && !self.counts_encoder() {
+            notes.push(ImportNote {
+                code: "encoder_not_counted",
+                message: "the weights of the encoder are not counted".to_owned(),
+            });
+        }
+        let n_predict = self
+            .first(&[
+                "num_nextn_predict_layers",
+                "mtp_num_hidden_layers",
+                "num_mtp_modules",
+                "num_mtp_layers",
+            ])
+            .filter(|n_predict| *n_predict != 0);
+        if let Some(n_predict) = n_predict {
+            notes.push(ImportNote {
+                code: "mtp_not_counted",
+                message: format!(
+                    "the weights of multi-token prediction, {n_predict} layers, are not counted"
+                ),
+            });
+        }
+        if self.view.given("hidden_size").is_none() {
+            notes.push(ImportNote {
+                code: "weights_from_defaults",
+                message: format!(
+                    "the weights are counted for hidden_size {}, the default of model_type {}, because the file does not hold it",
+                    self.hidden,
+                    super::layer_types::quoted(self.view.model_type())
+                ),
+            });
+        }
+        if self
+            .dim("zero_expert_num")
+            .is_some_and(|number| number != 0)
+        {
+            notes.push(ImportNote {
+                code: "zero_experts",
+                message:
+                    "active weights are counted as if no token went to an expert without weights"
+                        .to_owned(),
+            });
+        }
+    }
+
+    /// Sections of the file that describe other models beside the language model: vision, audio, their adapters.
+    fn towers(&self) -> Vec<&str> {
+        let is_tower = |name: &str| {
+            let is_known = ["vision_config", "audio_config", "vision_tower"].contains(&name);
+            // Beside flat fields only these are towers; beside a section, every other section is.
+            let is_section = self.view.section() != ""
+                && name.ends_with("_config")
+                && name != self.view.section()
+                && ![
+                    "quantization_config",
+                    "compression_config",
+                    "generation_config",
+                ]
+                .contains(&name);
+            is_known || is_section
+        };
+        self.view
+            .root()
+            .iter()
+            .filter(|(name, section)| {
+                is_tower(name)
+                    && section
+                        .as_object()
+                        .is_some_and(|section| !section.is_empty())
+            })
+            .map(|(name, _)| name.as_str())
+            .collect()
+    }
+
+    fn table(&self, layers: &[Vec<LayerKind>]) -> WeightTable {
+        let mut res = WeightTable {
+            parts: self.outside(),
+            ..WeightTable::default()
+        };
+        // Layers with equal parts are one group.
+        let mut groups: Vec<Vec<WeightPart>> = Vec::new();
+        for (layer_idx, kinds) in layers.iter().enumerate() {
+            let mut parts = Parts::default();
+            self.layer(&mut parts, layer_idx, kinds);
+            let parts = parts.at(Place::Layer(0));
+            let group = groups.iter().position(|group| *group == parts);
+            res.layers.push(group.unwrap_or(groups.len()));
+            if group.is_none() {
+                groups.push(parts);
+            }
+        }
+        for (idx, group) in groups.into_iter().enumerate() {
+            res.parts.extend(group.into_iter().map(|part| WeightPart {
+                place: Place::Layer(idx),
+                ..part
+            }));
+        }
+        let num_experts = self.num_experts();
+        if num_experts != 0 {
+            let bounded = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+            res.num_experts = bounded(num_experts);
+            res.num_experts_per_tok = bounded(
+                self.dim("num_experts_per_tok")
+                    .unwrap_or(1)
+                    .min(num_experts),
+            );
+        }
+        res
+    }
+
+    fn layer(&self, parts: &mut Parts, layer_idx: usize, kinds: &[LayerKind]) {
+        if self.view.model_type() == "phi4flash" && self.phi4_flash_mixer(parts, layer_idx) {
+            // Half of its layers read what other layers made.
+        } else if self.view.model_type().starts_with("zamba") {
+            self.zamba_layer(parts, layer_idx, kinds);
+            return;
+        } else {
+            self.mixers(parts, layer_idx, kinds);
+        }
+        self.norms(parts, kinds);
+        if self.view.model_type() != "rwkv" {
+            self.feed_forward(parts, layer_idx);
+        }
+        self.beside(parts, layer_idx);
+    }
+
+    fn norms(&self, parts: &mut Parts, kinds: &[LayerKind]) {
+        let norms = match self.view.model_type() {
+            // One norm for both branches, or one each in the second architecture.
+            "falcon" | "RefinedWeb" | "RefinedWebModel" => {
+                let is_new = self.is("new_decoder_architecture");
+                let n_norms = self.dim("num_ln_in_parallel_attn");
+                match n_norms {
+                    Some(n_norms) if is_new => n_norms,
+                    None if is_new => 2,
+                    _ if self.view.flag("parallel_attn") != Some(false) => 1,
+                    _ => 2,
+                }
+            }
+            "longcat_flash" => 4,
+            _ => self.traits.norms,
+        };
+        // A removed attention or MLP takes its norm along; a cross attention beside another brings one.
+        let norms = match self.nas_block_halves(kinds) {
+            Some(halves) => halves,
+            None => norms.saturating_add(u64::from(
+                1 < kinds.len()
+                    && kinds
+                        .iter()
+                        .any(|kind| matches!(kind, LayerKind::Cross { .. })),
+            )),
+        };
+        parts.vectors(&[norms, self.traits.norm_vectors, self.hidden]);
+    }
+
+    fn nas_block_halves(&self, kinds: &[LayerKind]) -> Option<u64> {
+        self.view.list("block_configs")?;
+        Some(1 + u64::from(!kinds.is_empty()))
+    }
+
+    fn is_tied(&self) -> bool {
+        self.view
+            .flag("tie_word_embeddings")
+            .unwrap_or(self.traits.is_tied)
+    }
+
+    /// Embeddings, final norm and head, and what else lies outside the layers.
+    fn outside(&self) -> Vec<WeightPart> {
+        let vocab = self.vocab_size();
+        let mut first = Parts::default();
+        let mut last = Parts::default();
+        let mut res = Vec::new();
+        // OPT-350m embeds in fewer dimensions and projects up and down.
+        let embedded = self
+            .dim("word_embed_proj_dim")
+            .filter(|size| *size != self.hidden);
+        let width = embedded.unwrap_or(self.hidden);
+        if self.is_tied() {
+            let mut tied = Parts::default();
+            tied.add(WeightKind::Embedding, vocab, &[vocab, width]);
+            res.extend(tied.at(Place::FirstAndLastStage));
+        } else {
+            first.add(WeightKind::Embedding, vocab, &[vocab, width]);
+            last.add(WeightKind::Head, vocab, &[vocab, width]);
+        }
+        if embedded.is_some() {
+            first.add(WeightKind::Embedding, 1, &[width, self.hidden]);
+            last.add(WeightKind::Head, 1, &[width, self.hidden]);
+        }
+        let has_head_bias = self
+            .view
+            .flag("lm_head_bias")
+            .unwrap_or(self.traits.has_head_bias);
+        if has_head_bias {
+            last.vectors(&[vocab]);
+        }
+        last.vectors(&[self.traits.norm_vectors, self.hidden]);
+        self.positions(&mut first);
+        self.outside_of_family(&mut first, &mut last, &mut res);
+        self.encoder(&mut first);
+        res.extend(first.at(Place::FirstStage));
+        res.extend(last.at(Place::LastStage));
+        res
+    }
+
+    fn positions(&self, first: &mut Parts) {
+        let beyond = match self.view.model_type() {
+            "mpt" => {
+                let is_learned = self.view.flag("learned_pos_emb") != Some(false)
+                    && !self.is("attn_config.alibi");
+                is_learned.then_some(0)
+            }
+            "whisper" => Some(0),
+            _ => self.traits.learned_positions,
+        };
+        if let (Some(beyond), Some(rows)) = (beyond, self.dim("max_position_embeddings")) {
+            let rows = rows.saturating_add(beyond);
+            first.add(WeightKind::Embedding, 1, &[rows, self.hidden]);
+        }
+    }
+
+    fn outside_of_family(&self, first: &mut Parts, last: &mut Parts, res: &mut Vec<WeightPart>) {
+        match self.view.model_type() {
+            // A norm right after the embedding.
+            "bloom" | "rwkv" => first.vectors(&[2, self.hidden]),
+            "mllama_text_model" => {
+                // The input knows eight special words that the head cannot say.
+                first.add(WeightKind::Embedding, 1, &[8, self.hidden]);
+            }
+            "gemma3n_text" => {
+                let streams = self.dim("altup_num_inputs").unwrap_or(4).saturating_sub(1);
+                first.add(WeightKind::Mlp, 1, &[streams, self.hidden, self.hidden]);
+                last.add(WeightKind::Mlp, 1, &[streams, self.hidden, self.hidden]);
+            }
+            "deepseek_v4" => {
+                let streams = self.dim("hc_mult").unwrap_or(4);
+                last.vectors(&[streams, streams, self.hidden]);
+                last.vectors(&[streams.saturating_add(1)]);
+            }
+            _ => {}
+        }
+        let per_layer = self.dim("hidden_size_per_layer_input").unwrap_or(0);
+        if 0 < per_layer {
+            let vocab = self
+                .dim("vocab_size_per_layer_input")
+                .unwrap_or_else(|| self.vocab_size());
+            let all = product(&[self.n_layers, per_layer]);
+            first.add(WeightKind::PerLayerEmbedding, vocab, &[vocab, all]);
+            first.add(WeightKind::Mlp, all, &[self.hidden, all]);
+            first.vectors(&[per_layer]);
+        }
+        if self.view.model_type().starts_with("zamba") {
+            self.zamba_shared_blocks(res);
+        }
+    }
+
+    /// What some families keep in each layer beside mixer, MLP and norms.
+    fn beside(&self, parts: &mut Parts, _layer_idx: usize) {
+        let per_layer = self.dim("hidden_size_per_layer_input").unwrap_or(0);
+        if 0 < per_layer {
+            parts.add(WeightKind::Mlp, 1, &[2, self.hidden, per_layer]);
+            parts.vectors(&[self.hidden]);
+        }
+        match self.view.model_type() {
+            "gemma3n_text" => {
+                let streams = self.dim("altup_num_inputs").unwrap_or(4);
+                let rank = self.dim("laurel_rank").unwrap_or(64);
+                parts.add(WeightKind::Mlp, 1, &[2, self.hidden, rank]);
+                // Mixing of the streams: corrections, predictions, router; norms of router and low rank, output scale.
+                parts.vectors(&[streams, streams, streams.saturating_add(1)]);
+                parts.vectors(&[streams.saturating_add(3), self.hidden]);
+            }
+            "deepseek_v4" => {
+                // Hyper-connections before attention and before the experts.
+                let streams = self.dim("hc_mult").unwrap_or(4);
+                let mixes = product(&[streams, streams.saturating_add(2)]);
+                parts.vectors(&[2, mixes, streams, self.hidden]);
+                parts.vectors(&[2, mixes.saturating_add(3)]);
+            }
+            _ => {}
+        }
+    }
+
+    /// Phi-4-mini-flash: Mamba and differential attention in turn; the second half of the layers re-uses one memory and
+    /// one cache. `false` when this layer is of the first half.
+    ///
+    /// Source: `modeling_phi4flash.py` of microsoft/Phi-4-mini-flash-reasoning.
+    fn phi4_flash_mixer(&self, parts: &mut Parts, layer_idx: usize) -> bool {
+        let is_second_half = self.n_layers / 2 + 2 <= layer_idx as u64;
+        let period = self.dim("mb_per_layer").unwrap_or(2).max(1);
+        let is_mamba = (layer_idx as u64).is_multiple_of(period);
+        if is_second_half && is_mamba {
+            let inner = self.hidden.saturating_mul(2);
+            parts.add(WeightKind::Recurrent, inner, &[2, self.hidden, inner]);
+        } else if is_second_half {
+            parts.add(WeightKind::Attention, 1, &[2, self.hidden, self.hidden]);
+            parts.vectors(&[2, self.hidden]);
+        }
+        is_second_half
+    }
+
+    /// Zamba: Mamba in every layer; some layers add a linear layer from the blocks that they share.
+    fn zamba_layer(&self, parts: &mut Parts, layer_idx: usize, kinds: &[LayerKind]) {
+        let (states, attentions): (Vec<LayerKind>, Vec<LayerKind>) = kinds
+            .iter()
+            .partition(|kind| matches!(kind, LayerKind::Recurrent(_)));
+        self.mixers(parts, layer_idx, &states);
+        parts.vectors(&[self.hidden]);
+        if attentions.is_empty() {
+            return;
+        }
+        parts.add(WeightKind::Mlp, 1, &[self.hidden, self.hidden]);
+        let rank = self.dim("adapter_rank").unwrap_or(0);
+        if self.view.model_type() == "zamba2" {
+            let inner = self.intermediate_size().unwrap_or(0);
+            // The adapter of this layer in the shared MLP.
+            parts.add(WeightKind::Mlp, 1, &[self.hidden, rank]);
+            parts.add(WeightKind::Mlp, 1, &[rank, 2, inner]);
+            if self.is("use_shared_attention_adapter") {
+                let width = self
+                    .dim("attention_hidden_size")
+                    .unwrap_or_else(|| self.hidden.saturating_mul(2));
+                parts.add(WeightKind::Attention, 1, &[6, width, rank]);
+            }
+        }
+    }
+
+    /// The attention and MLP that layers of a Zamba share, of which there may be several.
+    fn zamba_shared_blocks(&self, res: &mut Vec<WeightPart>) {
+        let n_blocks = self.dim("num_mem_blocks").unwrap_or(1);
+        let width = self
+            .dim("attention_hidden_size")
+            .unwrap_or_else(|| self.hidden.saturating_mul(2));
+        let heads = self.dim("num_attention_heads").unwrap_or(1);
+        let inner = self.intermediate_size().unwrap_or(0);
+        let mut parts = Parts::default();
+        parts.add(WeightKind::Attention, heads, &[n_blocks, 3, width, width]);
+        parts.add(
+            WeightKind::Attention,
+            heads,
+            &[n_blocks, width, self.hidden],
+        );
+        parts.add(WeightKind::Mlp, inner, &[n_blocks, 3, self.hidden, inner]);
+        parts.vectors(&[n_blocks, width]);
+        parts.vectors(&[n_blocks, self.hidden]);
+        res.extend(parts.at(Place::EveryStage));
+    }
+}
