@@ -6,6 +6,7 @@ use expect_test::expect_file;
 use kvscope::core::gpus::{self, Gpu};
 use kvscope::core::layer::{CacheFormats, IndexStorage, LayerKind};
 use kvscope::core::model::ModelConfig;
+use kvscope::core::presets;
 use kvscope::core::speed::{
     Estimate, Growth, Parallel, Precision, RequestTokens, SpeedConstants, SpeedInputs,
     crossing_tokens, decode_seconds, decode_step_seconds, distinct_experts, prefill_seconds,
@@ -217,6 +218,69 @@ fn ideal() -> SpeedConstants {
     constants.set("overlap_power", 1e3);
     constants.set("prefill_chunk_tokens", 1e9);
     constants
+}
+
+/// The presets, read from config.json, give what the dimensions above give: the same weights to read and to multiply
+/// with, the same caches, the same attention. Norms and routers are the difference.
+#[test]
+fn presets_agree_with_the_dimensions() {
+    for (preset, name, format) in [
+        ("llama-2-7b", "llama-2-7b", "bf16"),
+        ("llama-3.1-8b", "llama-3.1-8b", "fp8"),
+        ("llama-3.1-70b", "llama-3.1-70b", "fp8"),
+        ("llama-3.1-405b", "llama-3.1-405b", "int8"),
+        ("qwen3-32b", "qwen3-32b", "bf16"),
+        ("mixtral-8x7b", "mixtral-8x7b", "bf16"),
+        ("qwen3-30b-a3b", "qwen3-30b-a3b", "bf16"),
+        ("qwen3-235b-a22b-thinking-2507", "qwen3-235b-a22b", "bf16"),
+        ("gpt-oss-120b", "gpt-oss-120b", "bf16"),
+        ("deepseek-r1", "deepseek-r1", "fp8"),
+    ] {
+        let preset = presets::get(preset).expect(preset).model();
+        // On 8 GPUs, KV heads under 8 are copied, and routers and latent projections are whole on each.
+        for (tp, tolerance) in [(1, 0.01), (8, 0.06)] {
+            let inputs = |model: &ModelConfig| {
+                let gpu = gpu("h200-sxm-141gb");
+                let parallel = Parallel::tensor(tp);
+                SpeedInputs::new(
+                    model,
+                    &stored("", format),
+                    formats("bf16"),
+                    gpu,
+                    parallel,
+                    8,
+                )
+            };
+            let (read, by_hand) = (inputs(&preset), inputs(&model(name)));
+            let close = |what: &str, a: f64, b: f64| {
+                let off = (a - b).abs() / b;
+                assert!(off < tolerance, "{name} on {tp}: {what} {a} is not {b}");
+            };
+            close(
+                "bytes",
+                read.weight_bytes_read(8.0),
+                by_hand.weight_bytes_read(8.0),
+            );
+            close(
+                "parameters",
+                read.num_multiplied_params,
+                by_hand.num_multiplied_params,
+            );
+            for n in [100.0, 5000.0] {
+                close("cache", read.cache_bytes.at(n), by_hand.cache_bytes.at(n));
+                close(
+                    "decode",
+                    read.decode_attention.at(n),
+                    by_hand.decode_attention.at(n),
+                );
+                close(
+                    "prefill",
+                    read.prefill_attention.at(n),
+                    by_hand.prefill_attention.at(n),
+                );
+            }
+        }
+    }
 }
 
 #[test]
