@@ -8,6 +8,7 @@ pub mod layer;
 pub mod life;
 pub mod link;
 pub mod model;
+pub mod predict;
 pub mod presets;
 pub mod price;
 pub mod report;

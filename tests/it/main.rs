@@ -6,6 +6,7 @@ mod import;
 mod kv_bytes;
 mod link;
 mod numbers;
+mod predict;
 mod presets;
 mod price;
 mod report;
