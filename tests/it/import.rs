@@ -486,6 +486,13 @@ fn what_is_not_known_is_said() {
             ],
         ),
         (
+            r#"{"model_type": "llama", "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 2, "hidden_size": 512, "max_position_embeddings": 8192, "sliding_window": 4096, "roles": ["a", "b", "a", "b"], "mlp_widths": [1, 2, 3, 4]}"#,
+            &[
+                r#"sliding_window 4096 was ignored: model_type "llama" has no window"#,
+                r#"the key "roles" was not understood; it may change what the cache keeps"#,
+            ],
+        ),
+        (
             r#"{"model_type": "cohere", "num_hidden_layers": 2, "num_attention_heads": 8, "hidden_size": 512, "max_position_embeddings": 8192, "model_max_length": 131072}"#,
             &[
                 "max_position_embeddings is 8192, and model_max_length 131072 is taken, as vLLM does",

@@ -202,13 +202,22 @@ pub(super) fn window(view: &ConfigView<'_>, context: Option<Tokens>) -> Option<T
     given_window(view).filter(|window| context.is_none_or(|context| *window < context))
 }
 
-/// The window in the file.
+/// The window in the file, unless the architecture has none.
 pub(super) fn given_window(view: &ConfigView<'_>) -> Option<Tokens> {
     let window = match view.model_type() {
         "gpt_neo" => view.window("window_size"),
         // The width of the whole window, of which a decoder has the half.
         "modernbert-decoder" => Some(view.window("local_attention").unwrap_or(128) / 2),
+        _ if has_no_window(view) => None,
         _ => view.window("sliding_window"),
     };
     positive(window).map(Tokens)
+}
+
+/// Whether the architecture's class knows no window, so that one in the file is a leftover.
+pub(super) fn has_no_window(view: &ConfigView<'_>) -> bool {
+    view.has_class_defaults()
+        && view.default_of("sliding_window").is_none()
+        && !view.has("layer_types")
+        && !view.has("sliding_window_pattern")
 }

@@ -5,7 +5,9 @@ use std::cell::Cell;
 use serde_json::Value;
 
 use super::config_view::ConfigView;
-use super::heads::{dim_at, given_window, heads, index_head_dim, kv_lora_rank, window};
+use super::heads::{
+    dim_at, given_window, has_no_window, heads, index_head_dim, kv_lora_rank, window,
+};
 use super::layer_types::{self, LayerType, missing, positive, quoted};
 use super::states::{NoState, recurrent_state};
 use super::{ImportError, context, hf_weights, lenient_json, unread, wrong_file};
@@ -57,6 +59,7 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
     let mut notes = reader.notes.take();
     notes.extend(default_notes(&view));
     notes.extend(assumed_heads(&view));
+    notes.extend(ignored_window(&view));
 
     let weights = hf_weights::count(&view, &layers, &mut notes);
     let mut res = ModelConfig::from_layers(&shown_name(&view, name), view.model_type(), layers);
@@ -66,7 +69,17 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
     res.hidden_size = view.dim("hidden_size").unwrap_or(0);
     res.max_position_embeddings = context;
     res.dtype = dtype(&view);
-    notes.extend(unread::notes(&view));
+    let has_state = res
+        .groups
+        .iter()
+        .any(|group| matches!(group.kind, LayerKind::Recurrent(_)));
+    if has_state && view.text("dtype") == Some("float32") {
+        notes.push(ImportNote {
+            code: "dtype",
+            message: "the file says float32; convolution states are counted in bf16, in which such models are served".to_owned(),
+        });
+    }
+    notes.extend(unread::notes(&view, res.layers.len()));
     if let Some(problem) = view.problem() {
         return Err(ImportError::new("wrong_type", problem));
     }
@@ -384,6 +397,20 @@ fn dtype(view: &ConfigView<'_>) -> ElementFormat {
         Some("float16" | "fp16" | "half") => formats::F16,
         _ => formats::BF16,
     }
+}
+
+/// A window in the file of an architecture that has none.
+fn ignored_window(view: &ConfigView<'_>) -> Option<ImportNote> {
+    let window = view
+        .window("sliding_window")
+        .filter(|_| has_no_window(view))?;
+    Some(ImportNote {
+        code: "window_ignored",
+        message: format!(
+            "sliding_window {window} was ignored: model_type {} has no window",
+            quoted(view.model_type())
+        ),
+    })
 }
 
 /// Without a model type nothing says that the KV heads of a file that does not name them are its query heads.

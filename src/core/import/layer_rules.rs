@@ -101,16 +101,20 @@ const PATTERNS: &[Pattern] = &[
 ];
 
 /// Architectures that have a pattern which the file must give, because its default is not known here.
-const UNKNOWN_PATTERNS: &str = "beam diffusion_gemma_text dory flint granite_swa granitemoe_swa granitemoehybrid hy_v4 hy_v4_vl_text \
+const UNKNOWN_PATTERNS: &str = "beam diffusion_gemma_text dory flint granite_swa granitemoe_swa granitemoehybrid hrm_text hy_v4 hy_v4_vl_text \
     inkling2_loop_text inkling2_text kolibri1 lara_mini lfm3 mistral_large4_text muse_spark_text nemotron_h \
     qwen4_exp_text step3p5 unlimited_ocr_text zamba2";
 
 /// Architectures whose layers are all the same and not plain attention.
 const UNIFORM: &[(&str, LayerType)] = &[
+    // Their classes have a window for the layers that `layer_types` names, and without it none.
+    ("laguna", LayerType::Full),
+    ("mellum", LayerType::Full),
     ("falcon_h1", LayerType::FullAndState),
     ("mamba", LayerType::State),
     ("mamba2", LayerType::State),
     ("falcon_mamba", LayerType::State),
+    ("xlstm", LayerType::State),
     ("rwkv", LayerType::State),
     ("rwkv5", LayerType::State),
     ("rwkv6", LayerType::State),
@@ -191,7 +195,7 @@ fn listed_rule<'a>(view: &ConfigView<'a>, local: LayerType) -> Option<Rule<'a>> 
     {
         return where_it_holds(move |idx| name_at(names, idx) == Some("local"), local, Full);
     }
-    if view.number("attention_chunk_size").is_some()
+    if is_chunked(view)
         && let Some(list) = listed("no_rope_layers").filter(|list| !list.is_empty())
     {
         // An entry is 1 where the layer has rotary positions, which are the local ones.
@@ -260,7 +264,7 @@ fn periodic_rule<'a>(view: &ConfigView<'a>, n_layers: u64, local: LayerType) -> 
     if let Some(period) = number("full_attention_interval") {
         return where_it_holds(move |idx| (idx + 1).is_multiple_of(period), Full, State);
     }
-    if view.number("attention_chunk_size").is_some() {
+    if is_chunked(view) {
         let period = number("no_rope_layer_interval").unwrap_or(4);
         return where_it_holds(move |idx| (idx + 1).is_multiple_of(period), Full, Chunked);
     }
@@ -315,6 +319,13 @@ fn plamo2<'a>(view: &ConfigView<'a>, local: LayerType) -> Option<Rule<'a>> {
             local
         }
     }))
+}
+
+/// Llama 4's local layers end at chunks; elsewhere the key is a leftover.
+fn is_chunked(view: &ConfigView<'_>) -> bool {
+    let model_type = view.model_type();
+    (model_type.is_empty() || model_type.starts_with("llama4"))
+        && view.number("attention_chunk_size").is_some()
 }
 
 fn name_at(names: &[Value], idx: u64) -> Option<&str> {
