@@ -5,6 +5,7 @@ pub mod fit;
 pub mod gpus;
 pub mod import;
 pub mod layer;
+pub mod lengths;
 pub mod life;
 pub mod link;
 pub mod model;

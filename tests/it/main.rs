@@ -4,6 +4,7 @@ mod engines;
 mod gpus;
 mod import;
 mod kv_bytes;
+mod lengths;
 mod link;
 mod numbers;
 mod predict;
