@@ -2,12 +2,14 @@
 
 mod encoder;
 mod feed_forward;
+mod layer_facts;
 mod mixers;
 mod parts;
 mod traits;
 
 use serde_json::Value;
 
+use self::layer_facts::{LayerFacts, Reuse};
 use self::parts::{Parts, product};
 use self::traits::Traits;
 use super::config_view::ConfigView;
@@ -34,13 +36,12 @@ pub(super) fn count(
         hidden: 0,
         n_layers: layers.len() as u64,
     };
-    let missing = match counter.dim("hidden_size").filter(|size| *size != 0) {
-        Some(hidden) => {
-            counter.hidden = hidden;
-            counter.missing_dimension(layers.len())
-        }
-        None => Some("hidden_size"),
-    };
+    counter.hidden = counter.dim("hidden_size").unwrap_or(0);
+    let rules = counter.rules();
+    let facts: Vec<LayerFacts> = (0..layers.len())
+        .map(|layer_idx| counter.facts(&rules, layer_idx))
+        .collect();
+    let missing = counter.missing_dimension(&facts);
     if let Some(name) = missing {
         let message = format!("the weights are not counted, because the file does not hold {name}");
         notes.push(ImportNote {
@@ -60,7 +61,7 @@ pub(super) fn count(
         });
     }
     counter.notes(notes);
-    counter.table(layers)
+    counter.table(layers, &facts)
 }
 
 /// What the parts are counted from.
@@ -95,16 +96,21 @@ impl Counter<'_> {
     }
 
     /// The first dimension without which nothing can be counted.
-    fn missing_dimension(&self, n_layers: usize) -> Option<&'static str> {
+    fn missing_dimension(&self, facts: &[LayerFacts]) -> Option<&'static str> {
+        if self.hidden == 0 {
+            return Some("hidden_size");
+        }
         if self.vocab_size() == 0 {
             return Some("vocab_size");
         }
-        for layer_idx in 0..n_layers {
-            if let Some(name) = self.missing_of_feed_forward(layer_idx) {
-                return Some(name);
+        let mut seen = None;
+        facts.iter().find_map(|facts| {
+            if seen == Some(facts) {
+                return None;
             }
-        }
-        None
+            seen = Some(facts);
+            self.missing_of_feed_forward(facts)
+        })
     }
 
     fn vocab_size(&self) -> u64 {
@@ -196,28 +202,24 @@ impl Counter<'_> {
             .collect()
     }
 
-    fn table(&self, layers: &[Vec<LayerKind>]) -> WeightTable {
+    fn table(&self, layers: &[Vec<LayerKind>], facts: &[LayerFacts]) -> WeightTable {
         let mut res = WeightTable {
             parts: self.outside(),
             ..WeightTable::default()
         };
-        // Layers with equal parts are one group.
-        let mut groups: Vec<Vec<WeightPart>> = Vec::new();
-        for (layer_idx, kinds) in layers.iter().enumerate() {
-            let mut parts = Parts::default();
-            self.layer(&mut parts, layer_idx, kinds);
-            let parts = parts.at(Place::Layer(0));
-            let group = groups.iter().position(|group| *group == parts);
-            res.layers.push(group.unwrap_or(groups.len()));
-            if group.is_none() {
-                groups.push(parts);
-            }
-        }
-        for (idx, group) in groups.into_iter().enumerate() {
-            res.parts.extend(group.into_iter().map(|part| WeightPart {
-                place: Place::Layer(idx),
-                ..part
-            }));
+        // Layers that are counted from the same are one group.
+        let mut groups: Vec<(&LayerFacts, &[LayerKind])> = Vec::new();
+        for (kinds, facts) in layers.iter().zip(facts) {
+            let group = (facts, kinds.as_slice());
+            let idx = groups.iter().position(|other| *other == group);
+            let idx = idx.unwrap_or_else(|| {
+                let mut parts = Parts::default();
+                self.layer(&mut parts, facts, kinds);
+                res.parts.extend(parts.at(Place::Layer(groups.len())));
+                groups.push(group);
+                groups.len() - 1
+            });
+            res.layers.push(idx);
         }
         let num_experts = self.num_experts();
         if num_experts != 0 {
@@ -232,20 +234,30 @@ impl Counter<'_> {
         res
     }
 
-    fn layer(&self, parts: &mut Parts, layer_idx: usize, kinds: &[LayerKind]) {
-        if self.view.model_type() == "phi4flash" && self.phi4_flash_mixer(parts, layer_idx) {
-            // Half of its layers read what other layers made.
-        } else if self.view.model_type().starts_with("zamba") {
-            self.zamba_layer(parts, layer_idx, kinds);
+    fn layer(&self, parts: &mut Parts, facts: &LayerFacts, kinds: &[LayerKind]) {
+        if self.view.model_type().starts_with("zamba") {
+            self.zamba_layer(parts, facts, kinds);
             return;
-        } else {
-            self.mixers(parts, layer_idx, kinds);
+        }
+        match facts.reuse {
+            Reuse::None => self.mixers(parts, facts, kinds),
+            // Half of the layers of Phi-4-mini-flash: a gate around the memory, or Q and O with their biases.
+            // Source: `modeling_phi4flash.py` of microsoft/Phi-4-mini-flash-reasoning.
+            Reuse::Memory => {
+                let inner = self.hidden.saturating_mul(2);
+                parts.add(WeightKind::Recurrent, inner, &[2, self.hidden, inner]);
+            }
+            Reuse::Cache => {
+                let heads = facts.num_attention_heads;
+                parts.add(WeightKind::Attention, heads, &[2, self.hidden, self.hidden]);
+                parts.vectors(&[2, self.hidden]);
+            }
         }
         self.norms(parts, kinds);
         if self.view.model_type() != "rwkv" {
-            self.feed_forward(parts, layer_idx);
+            self.feed_forward(parts, facts);
         }
-        self.beside(parts, layer_idx);
+        self.beside(parts);
     }
 
     fn norms(&self, parts: &mut Parts, kinds: &[LayerKind]) {
@@ -379,7 +391,7 @@ impl Counter<'_> {
     }
 
     /// What some families keep in each layer beside mixer, MLP and norms.
-    fn beside(&self, parts: &mut Parts, _layer_idx: usize) {
+    fn beside(&self, parts: &mut Parts) {
         let per_layer = self.dim("hidden_size_per_layer_input").unwrap_or(0);
         if 0 < per_layer {
             parts.add(WeightKind::Mlp, 1, &[2, self.hidden, per_layer]);
@@ -405,30 +417,12 @@ impl Counter<'_> {
         }
     }
 
-    /// Phi-4-mini-flash: Mamba and differential attention in turn; the second half of the layers re-uses one memory and
-    /// one cache. `false` when this layer is of the first half.
-    ///
-    /// Source: `modeling_phi4flash.py` of microsoft/Phi-4-mini-flash-reasoning.
-    fn phi4_flash_mixer(&self, parts: &mut Parts, layer_idx: usize) -> bool {
-        let is_second_half = self.n_layers / 2 + 2 <= layer_idx as u64;
-        let period = self.dim("mb_per_layer").unwrap_or(2).max(1);
-        let is_mamba = (layer_idx as u64).is_multiple_of(period);
-        if is_second_half && is_mamba {
-            let inner = self.hidden.saturating_mul(2);
-            parts.add(WeightKind::Recurrent, inner, &[2, self.hidden, inner]);
-        } else if is_second_half {
-            parts.add(WeightKind::Attention, 1, &[2, self.hidden, self.hidden]);
-            parts.vectors(&[2, self.hidden]);
-        }
-        is_second_half
-    }
-
     /// Zamba: Mamba in every layer; some layers add a linear layer from the blocks that they share.
-    fn zamba_layer(&self, parts: &mut Parts, layer_idx: usize, kinds: &[LayerKind]) {
+    fn zamba_layer(&self, parts: &mut Parts, facts: &LayerFacts, kinds: &[LayerKind]) {
         let (states, attentions): (Vec<LayerKind>, Vec<LayerKind>) = kinds
             .iter()
             .partition(|kind| matches!(kind, LayerKind::Recurrent(_)));
-        self.mixers(parts, layer_idx, &states);
+        self.mixers(parts, facts, &states);
         parts.vectors(&[self.hidden]);
         if attentions.is_empty() {
             return;

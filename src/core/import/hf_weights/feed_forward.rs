@@ -1,22 +1,8 @@
 //! Parameters of MLPs and of experts.
 
-use serde_json::Value;
-
+use super::layer_facts::{FeedForward, LayerFacts};
 use super::parts::Parts;
 use super::{Counter, WeightKind};
-
-/// What a layer does after its mixer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FeedForward {
-    /// Nothing: the layer is a mixer alone.
-    None,
-    /// One MLP.
-    Dense,
-    /// Experts.
-    Sparse,
-    /// An MLP and experts.
-    Both,
-}
 
 impl Counter<'_> {
     /// Routed experts of an expert layer; zero for a dense model.
@@ -48,49 +34,6 @@ impl Counter<'_> {
         self.hidden.saturating_mul(ratio)
     }
 
-    fn intermediate_size_at(&self, layer_idx: usize) -> Option<u64> {
-        let model_type = self.view.model_type();
-        if let Some(blocks) = self.view.list("block_configs") {
-            return nas_intermediate_size(blocks.get(layer_idx)?, self.hidden);
-        }
-        if self.view.list("intermediate_size").is_some() {
-            return self.view.number_at("intermediate_size", layer_idx);
-        }
-        let size = self.intermediate_size()?;
-        match model_type {
-            // Two halves of one projection.
-            "recurrent_gemma" | "qwen" => Some(size / 2),
-            "lfm2"
-                if !self.view.has("intermediate_size") || self.is("block_auto_adjust_ff_dim") =>
-            {
-                Some(self.lfm2_intermediate_size(size))
-            }
-            "gemma4_text" if self.is("use_double_wide_mlp") => {
-                let n_shared = self.dim("num_kv_shared_layers").unwrap_or(0);
-                let is_shared = self.n_layers.saturating_sub(n_shared) <= layer_idx as u64;
-                Some(if is_shared {
-                    size.saturating_mul(2)
-                } else {
-                    size
-                })
-            }
-            _ => Some(size),
-        }
-    }
-
-    /// Two thirds of the width in the file, rounded up to a multiple.
-    ///
-    /// Source: `Lfm2MLP` of transformers 5.24.0. The files that leave the width out are 1.5 times what it gives.
-    fn lfm2_intermediate_size(&self, size: u64) -> u64 {
-        if self.view.flag("block_auto_adjust_ff_dim") == Some(false) {
-            return size;
-        }
-        let multiple = self.dim("block_multiple_of").unwrap_or(256).max(1);
-        (size.saturating_mul(2) / 3)
-            .div_ceil(multiple)
-            .saturating_mul(multiple)
-    }
-
     /// Width of a routed expert.
     fn moe_intermediate_size(&self) -> Option<u64> {
         self.first(&["moe_intermediate_size", "intermediate_size"])
@@ -98,14 +41,14 @@ impl Counter<'_> {
     }
 
     /// The dimension that a layer's MLP or experts lack.
-    pub(super) fn missing_of_feed_forward(&self, layer_idx: usize) -> Option<&'static str> {
-        let (is_dense, is_sparse) = match self.feed_forward_of(layer_idx) {
+    pub(super) fn missing_of_feed_forward(&self, facts: &LayerFacts) -> Option<&'static str> {
+        let (is_dense, is_sparse) = match facts.feed_forward {
             FeedForward::None => (false, false),
             FeedForward::Dense => (true, false),
             FeedForward::Sparse => (false, true),
             FeedForward::Both => (true, true),
         };
-        if is_dense && self.intermediate_size_at(layer_idx).is_none() {
+        if is_dense && facts.intermediate_size.is_none() {
             return Some(if self.view.has("block_configs") {
                 "block_configs.ffn"
             } else {
@@ -118,134 +61,26 @@ impl Counter<'_> {
         None
     }
 
-    fn feed_forward_of(&self, layer_idx: usize) -> FeedForward {
-        let view = self.view;
-        match view.model_type() {
-            "mamba" | "mamba2" | "falcon_mamba" | "rwkv" => return FeedForward::None,
-            "nemotron_h" => return self.letter_of(layer_idx),
-            "longcat_flash" => return FeedForward::Both,
-            _ => {}
-        }
-        if let Some(blocks) = view.list("block_configs") {
-            let is_removed = blocks
-                .get(layer_idx)
-                .and_then(|block| block.get("ffn")?.get("no_op")?.as_bool());
-            return if is_removed == Some(true) {
-                FeedForward::None
-            } else {
-                FeedForward::Dense
-            };
-        }
-        if self.num_experts() == 0 || !self.is_sparse(layer_idx) {
-            return FeedForward::Dense;
-        }
-        if self.is("residual_moe") || self.is("enable_moe_block") {
-            return FeedForward::Both;
-        }
-        FeedForward::Sparse
-    }
-
-    /// Nemotron-H spells each layer: `-` or `mlp`, `E` or `moe`; the others are mixers alone.
-    fn letter_of(&self, layer_idx: usize) -> FeedForward {
-        let letter = self
-            .view
-            .text("hybrid_override_pattern")
-            .and_then(|pattern| pattern.chars().nth(layer_idx));
-        let name = self
-            .view
-            .list("layer_types")
-            .and_then(|types| types.get(layer_idx)?.as_str());
-        match (letter, name) {
-            (Some('-'), _) | (None, Some("mlp")) => FeedForward::Dense,
-            (Some('E'), _) | (None, Some("moe")) => FeedForward::Sparse,
-            _ => FeedForward::None,
-        }
-    }
-
-    /// Whether a layer of a model with experts has them: every way in which configs say it.
-    fn is_sparse(&self, layer_idx: usize) -> bool {
-        let view = self.view;
-        let idx = layer_idx as u64;
-        let named = view
-            .list("mlp_layer_types")
-            .and_then(|types| types.get(layer_idx)?.as_str());
-        if let Some(name) = named {
-            return name != "dense";
-        }
-        for name in ["moe_layers_enum", "moe_layers"] {
-            if let Some(list) = view.numbers(name).filter(|list| !list.is_empty()) {
-                return list.contains(&idx);
-            }
-        }
-        for name in ["moe_layer_freq", "is_moe_layer"] {
-            if let Some(list) = view.list(name) {
-                return list
-                    .get(layer_idx)
-                    .is_some_and(|value| value.as_u64() == Some(1) || value == &Value::Bool(true));
-            }
-        }
-        if let Some(period) = self
-            .dim("expert_layer_period")
-            .filter(|period| *period != 0)
-        {
-            let offset = self.dim("expert_layer_offset").unwrap_or(0);
-            return idx % period == offset % period;
-        }
-        let is_dense = view
-            .numbers("mlp_only_layers")
-            .is_some_and(|list| list.contains(&idx));
-        if is_dense {
-            return false;
-        }
-        let step = self
-            .first(&["interleave_moe_layer_step", "decoder_sparse_step"])
-            .filter(|step| *step != 0);
-        if let Some(step) = step {
-            return (idx + 1).is_multiple_of(step);
-        }
-        let start = self
-            .first(&[
-                "first_k_dense_replace",
-                "num_dense_layers",
-                "moe_layer_start_index",
-                "moe_layer_num_skipped",
-            ])
-            .unwrap_or(0);
-        let end = self.dim("moe_layer_end_index").unwrap_or(u64::MAX);
-        let interval = self
-            .first(&["moe_layer_interval", "moe_layer_freq"])
-            .filter(|interval| *interval != 0)
-            .unwrap_or(1);
-        start <= idx && idx <= end && (idx - start).is_multiple_of(interval)
-    }
-
-    pub(super) fn feed_forward(&self, parts: &mut Parts, layer_idx: usize) {
-        match self.feed_forward_of(layer_idx) {
+    pub(super) fn feed_forward(&self, parts: &mut Parts, facts: &LayerFacts) {
+        match facts.feed_forward {
             FeedForward::None => {}
-            FeedForward::Dense => self.dense(parts, layer_idx),
+            FeedForward::Dense => self.dense(parts, facts),
             FeedForward::Sparse => self.sparse(parts),
             FeedForward::Both => {
-                self.dense(parts, layer_idx);
+                self.dense(parts, facts);
                 self.sparse(parts);
             }
         }
     }
 
-    fn dense(&self, parts: &mut Parts, layer_idx: usize) {
-        // Granite's MLP is what its expert models call the shared expert.
-        let size = if self.view.model_type() == "granitemoehybrid" {
-            self.dim("shared_intermediate_size")
-        } else {
-            None
-        };
-        let size = size.or_else(|| self.intermediate_size_at(layer_idx));
+    fn dense(&self, parts: &mut Parts, facts: &LayerFacts) {
         let n_mlps = if self.view.model_type() == "longcat_flash" {
             2
         } else {
             1
         };
         for _ in 0..n_mlps {
-            self.mlp(parts, WeightKind::Mlp, size.unwrap_or(0));
+            self.mlp(parts, WeightKind::Mlp, facts.intermediate_size.unwrap_or(0));
         }
     }
 
@@ -343,23 +178,4 @@ impl Counter<'_> {
             parts.vectors(&[self.hidden]);
         }
     }
-}
-
-/// Width of the MLP of a block that architecture search chose: given, or `2/3 × ffn_mult × hidden_size` rounded up to a
-/// multiple of 256.
-///
-/// Source: `_ffn_mult_to_intermediate_size` in `block_config.py` of nvidia/Llama-3_3-Nemotron-Super-49B-v1.
-fn nas_intermediate_size(block: &Value, hidden: u64) -> Option<u64> {
-    let ffn = block.get("ffn")?;
-    if let Some(size) = ffn.get("intermediate_size").and_then(Value::as_u64) {
-        return Some(size);
-    }
-    let mult = ffn.get("ffn_mult")?.as_f64()?;
-    if !(0.0..=1_000.0).contains(&mult) || u64::from(u32::MAX) < hidden {
-        return None;
-    }
-    // Multipliers have few binary digits, so millionths hold them closely enough for a multiple of 256.
-    let millionths = (mult * 1e6).round() as u64;
-    let size = u128::from(hidden) * u128::from(millionths) * 2 / 3_000_000;
-    u64::try_from(size.div_ceil(256) * 256).ok()
 }

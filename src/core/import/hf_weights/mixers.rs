@@ -1,5 +1,6 @@
 //! Parameters of what mixes tokens: attention of every kind, and recurrent layers.
 
+use super::layer_facts::LayerFacts;
 use super::parts::{Parts, product};
 use super::traits::QkNorm;
 use super::{Counter, WeightKind};
@@ -20,7 +21,7 @@ struct Heads {
 
 impl Counter<'_> {
     /// All mixers of one layer.
-    pub(super) fn mixers(&self, parts: &mut Parts, layer_idx: usize, kinds: &[LayerKind]) {
+    pub(super) fn mixers(&self, parts: &mut Parts, facts: &LayerFacts, kinds: &[LayerKind]) {
         let has_attention = kinds
             .iter()
             .any(|kind| !matches!(kind, LayerKind::Recurrent(_)));
@@ -32,7 +33,7 @@ impl Counter<'_> {
                     v_head_dim,
                 } => self.attention(
                     parts,
-                    layer_idx,
+                    facts,
                     false,
                     heads(num_key_value_heads, head_dim, v_head_dim),
                 ),
@@ -45,7 +46,7 @@ impl Counter<'_> {
                     if self.view.has("compress_ratios") {
                         self.compressed_attention(parts, 0, u64::from(head_dim), 0);
                     } else {
-                        self.latent_attention(parts, layer_idx, 0);
+                        self.latent_attention(parts, facts, 0);
                     }
                 }
                 LayerKind::Sliding {
@@ -55,7 +56,7 @@ impl Counter<'_> {
                     ..
                 } => self.attention(
                     parts,
-                    layer_idx,
+                    facts,
                     true,
                     heads(num_key_value_heads, head_dim, v_head_dim),
                 ),
@@ -66,7 +67,7 @@ impl Counter<'_> {
                     ..
                 } => self.attention(
                     parts,
-                    layer_idx,
+                    facts,
                     false,
                     heads(num_key_value_heads, head_dim, v_head_dim),
                 ),
@@ -77,11 +78,11 @@ impl Counter<'_> {
                     ..
                 } => self.cross_attention(
                     parts,
-                    layer_idx,
+                    facts,
                     heads(num_key_value_heads, head_dim, v_head_dim),
                 ),
                 LayerKind::Latent { index_head_dim, .. } => {
-                    self.latent_attention(parts, layer_idx, u64::from(index_head_dim));
+                    self.latent_attention(parts, facts, u64::from(index_head_dim));
                 }
                 LayerKind::Compressed {
                     compress_ratio,
@@ -94,26 +95,24 @@ impl Counter<'_> {
                     u64::from(head_dim),
                     u64::from(index_head_dim),
                 ),
-                LayerKind::Shared => self.shared_attention(parts, layer_idx),
+                LayerKind::Shared => self.shared_attention(parts, facts),
                 LayerKind::Recurrent(state) => self.recurrent(parts, &state, has_attention),
             }
         }
     }
 
-    fn query_heads(&self, layer_idx: usize, is_local: bool) -> u64 {
+    fn query_heads(&self, facts: &LayerFacts, is_local: bool) -> u64 {
         let local = if is_local {
             self.first(&["num_swa_attention_heads", "swa_num_attention_heads"])
         } else {
             None
         };
-        local
-            .or_else(|| self.view.number_at("num_attention_heads", layer_idx))
-            .unwrap_or(0)
+        local.unwrap_or(facts.num_attention_heads)
     }
 
-    fn attention(&self, parts: &mut Parts, layer_idx: usize, is_local: bool, heads: Heads) {
+    fn attention(&self, parts: &mut Parts, facts: &LayerFacts, is_local: bool, heads: Heads) {
         let heads = Heads {
-            q: self.query_heads(layer_idx, is_local),
+            q: self.query_heads(facts, is_local),
             ..heads
         };
         if self.view.has("compress_ratios") {
@@ -126,8 +125,8 @@ impl Counter<'_> {
         let has_v = is_local || self.view.flag("attention_k_eq_v") != Some(true);
         self.projections(parts, self.attention_width(), heads, has_v);
         self.gates_of_attention(parts, heads);
-        if self.view.has("sparse_attention_config") {
-            self.block_indexer(parts, layer_idx);
+        if facts.has_block_indexer {
+            self.block_indexer(parts);
         }
     }
 
@@ -226,15 +225,8 @@ impl Counter<'_> {
     }
 
     /// The indexer of block-sparse attention (MiniMax-M3).
-    fn block_indexer(&self, parts: &mut Parts, layer_idx: usize) {
+    fn block_indexer(&self, parts: &mut Parts) {
         let key = |name: &str| format!("sparse_attention_config.{name}");
-        let is_sparse = self
-            .view
-            .number_at(&key("sparse_attention_freq"), layer_idx)
-            .is_some_and(|frequency| frequency != 0);
-        if !is_sparse {
-            return;
-        }
         let dim = self.dim(&key("sparse_index_dim")).unwrap_or(0);
         let n_heads = self.dim(&key("sparse_num_index_heads")).unwrap_or(0);
         let kind = WeightKind::Attention;
@@ -242,9 +234,9 @@ impl Counter<'_> {
         parts.vectors(&[2, dim]);
     }
 
-    fn cross_attention(&self, parts: &mut Parts, layer_idx: usize, heads: Heads) {
+    fn cross_attention(&self, parts: &mut Parts, facts: &LayerFacts, heads: Heads) {
         let heads = Heads {
-            q: self.query_heads(layer_idx, false),
+            q: self.query_heads(facts, false),
             ..heads
         };
         self.projections(parts, self.hidden, heads, true);
@@ -273,17 +265,10 @@ impl Counter<'_> {
     }
 
     /// A layer that projects its own Q and O, and reads another layer's K and V.
-    fn shared_attention(&self, parts: &mut Parts, layer_idx: usize) {
-        if self.view.model_type() == "phi4flash" {
-            return;
-        }
-        let is_local = self
-            .view
-            .list("layer_types")
-            .and_then(|types| types.get(layer_idx)?.as_str())
-            .is_some_and(|name| name == "sliding_attention");
+    fn shared_attention(&self, parts: &mut Parts, facts: &LayerFacts) {
+        let is_local = facts.is_named_sliding;
         let global = self.dim("global_head_dim").filter(|_| !is_local);
-        let q = self.query_heads(layer_idx, is_local);
+        let q = self.query_heads(facts, is_local);
         let k_dim = global
             .or_else(|| self.dim("head_dim"))
             .unwrap_or_else(|| self.hidden / q.max(1));
@@ -297,9 +282,9 @@ impl Counter<'_> {
     }
 
     /// Multi-head latent attention. Down-projections lie on every rank.
-    fn latent_attention(&self, parts: &mut Parts, layer_idx: usize, index_head_dim: u64) {
+    fn latent_attention(&self, parts: &mut Parts, facts: &LayerFacts, index_head_dim: u64) {
         let dim = |name: &str| self.dim(name).unwrap_or(0);
-        let q = self.query_heads(layer_idx, false);
+        let q = self.query_heads(facts, false);
         let (lora, rope) = (dim("kv_lora_rank"), dim("qk_rope_head_dim"));
         let nope = dim("qk_nope_head_dim");
         let v_dim = self.dim("v_head_dim").unwrap_or(nope);
