@@ -52,5 +52,8 @@ fn a_trimmed_preset_is_its_whole_config() {
             "{id}"
         );
         assert_eq!(model.dtype, whole.dtype, "{id}");
+        assert_eq!(model.weights.parts, whole.weights.parts, "{id}");
+        assert_eq!(model.stored, whole.stored, "{id}");
+        assert_eq!(model.notes, whole.notes, "{id}");
     }
 }
