@@ -517,3 +517,434 @@ fn shards_of_latent_attention() {
         Bytes(2 * ((weights.num_params() - whole) / 8 + whole))
     );
 }
+
+/// What posted logs and makers print for real files, and what the count gives in the same format. Engines add tables of
+/// positions and padding to the weights, and mixtures of GGML types differ by model.
+#[test]
+fn sizes_as_printed() {
+    const GB: u64 = 1_000_000_000;
+    // File, format, tensor parallelism, printed bytes, parts per thousand that may lie between.
+    let rows: &[(&str, &str, u32, u64, u64)] = &[
+        // Source: vLLM logs, "Model loading took": Llama-3.1-70B-Instruct-AWQ-INT4, Llama-3.3-70B in fp8, Llama-3.1-8B
+        // in nvfp4, EXAONE-4.0-32B-FP8, Qwen3-8B, Qwen3-30B-A3B on four GPUs.
+        (
+            "meta-llama__Llama-3.1-70B.json",
+            "int4",
+            1,
+            3_709 * GIB / 100,
+            3,
+        ),
+        (
+            "meta-llama__Llama-3.1-70B.json",
+            "fp8",
+            1,
+            677 * GIB / 10,
+            1,
+        ),
+        (
+            "meta-llama__Llama-3.1-8B.json",
+            "nvfp4",
+            1,
+            56_473 * GIB / 10_000,
+            7,
+        ),
+        (
+            "LGAI-EXAONE__EXAONE-4.0-32B.json",
+            "fp8",
+            1,
+            309_891 * GIB / 10_000,
+            7,
+        ),
+        ("Qwen__Qwen3-8B.json", "bf16", 1, 152_683 * GIB / 10_000, 1),
+        (
+            "Qwen__Qwen3-30B-A3B.json",
+            "bf16",
+            4,
+            142_474 * GIB / 10_000,
+            3,
+        ),
+        // Source: table 1 of the gpt-oss model card (arXiv 2508.10925), "checkpoint size".
+        ("openai__gpt-oss-20b.json", "mxfp4", 1, 128 * GIB / 10, 3),
+        ("openai__gpt-oss-120b.json", "mxfp4", 1, 608 * GIB / 10, 1),
+        // Source: llama.cpp `tools/quantize/README.md`, and its log of GLM-4-9B (4.64 BPW) and of Qwen3-30B-A3B (issue 13217).
+        (
+            "meta-llama__Llama-3.1-8B.json",
+            "q4_k_m",
+            1,
+            458 * GIB / 100,
+            2,
+        ),
+        (
+            "meta-llama__Llama-3.1-8B.json",
+            "q8_0",
+            1,
+            795 * GIB / 100,
+            2,
+        ),
+        (
+            "meta-llama__Llama-3.1-8B.json",
+            "q6_k",
+            1,
+            614 * GIB / 100,
+            2,
+        ),
+        (
+            "meta-llama__Llama-3.1-70B.json",
+            "q4_k_m",
+            1,
+            431 * GB / 10,
+            3,
+        ),
+        (
+            "meta-llama__Llama-3.1-405B.json",
+            "q4_k_m",
+            1,
+            2_491 * GB / 10,
+            5,
+        ),
+        ("THUDM__glm-4-9b-chat.json", "q4_0", 1, 508 * GIB / 100, 2),
+        (
+            "Qwen__Qwen3-30B-A3B.json",
+            "q4_k_m",
+            1,
+            1_735 * GIB / 100,
+            6,
+        ),
+    ];
+    for (file, id, tp, printed, per_thousand) in rows {
+        let model = import_file(file);
+        let format = StoredWeights::resolve(model.stored.as_ref(), id).expect("a format");
+        let counted = model.weights.bytes_per_gpu(&format, *tp, 1).0;
+        assert!(
+            counted.abs_diff(*printed) * 1_000 <= printed * per_thousand,
+            "{file} in {id}: counted {counted}, printed {printed}"
+        );
+    }
+}
+
+/// The published files of DeepSeek-R1 and V3 hold 688,586,727,753 bytes: the weights as they are stored, and the layer of
+/// multi-token prediction, which is an expert layer and, in bf16, a projection of twice the width, its router, and copies
+/// of embedding and head. What is left, 2 in 100,000, is the headers of 163 files.
+#[test]
+fn deepseek_as_stored() {
+    let model = import_file("deepseek-ai__DeepSeek-R1.json");
+    let stored = model.stored.expect("a quantized model").format;
+    let layer = 7_168 * 1_536
+        + 1_536 * 128 * 192
+        + 7_168 * 576
+        + 512 * 128 * 256
+        + 128 * 128 * 7_168
+        + 257 * 3 * 7_168 * 2_048;
+    let unquantized = 2 * 7_168 * 7_168 + 256 * 7_168 + 2 * 129_280 * 7_168;
+    let predict = stored.mlp.bytes(layer).0 + 2 * unquantized;
+    let counted = model.weights.bytes(&stored).0 + predict;
+    assert!(
+        counted.abs_diff(688_586_727_753) < 688_586_727_753 / 10_000,
+        "{counted}"
+    );
+}
+
+/// OpenAI counts the head and not the embedding among the active parameters: 5.13 B and 3.61 B.
+#[test]
+fn active_parameters_of_gpt_oss() {
+    for (file, expected) in [
+        ("openai__gpt-oss-120b.json", 5_130),
+        ("openai__gpt-oss-20b.json", 3_610),
+    ] {
+        let weights = import_file(file).weights;
+        let active = weights.num_active_params() - 201_088 * 2_880;
+        assert_eq!((active + 5_000_000) / 10_000_000 * 10, expected, "{file}");
+    }
+}
+
+/// A small model with this in its file.
+fn stored(fields: &str) -> (Option<WeightFormat>, Vec<String>) {
+    let text = format!(
+        r#"{{"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 8, "hidden_size": 512,
+             "intermediate_size": 1024, "vocab_size": 1000, "max_position_embeddings": 4096, {fields}}}"#
+    );
+    let model = import(&text, None).unwrap_or_else(|err| panic!("{fields}: {err}"));
+    let notes = model
+        .notes
+        .iter()
+        .filter(|note| note.code == "weight_format_unknown")
+        .map(|note| note.message.clone())
+        .collect();
+    (model.stored.map(|stored| stored.format), notes)
+}
+
+/// Bytes of 2^14 elements of an MLP, by the file's own words.
+#[test]
+fn formats_of_files() {
+    const N: u64 = 16_384;
+    let rows: &[(&str, &str, u64)] = &[
+        (
+            r#"{"quant_method": "fp8", "weight_block_size": [128, 128]}"#,
+            "fp8_block",
+            N + 4,
+        ),
+        (
+            r#"{"quant_method": "fp8", "weight_block_size": [64, 64]}"#,
+            "fp8_block",
+            N + 16,
+        ),
+        (
+            r#"{"quant_method": "fp8", "weight_block_size": null, "dequantize": false}"#,
+            "fp8",
+            N,
+        ),
+        (r#"{"quant_method": "fbgemm_fp8"}"#, "fp8", N),
+        (
+            r#"{"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true, "version": "gemm", "modules_to_not_convert": null}"#,
+            "int4",
+            N / 2 + 128 * 2 + 64,
+        ),
+        (
+            r#"{"quant_method": "awq", "w_bit": 4, "q_group_size": 64, "zero_point": false}"#,
+            "int4",
+            N / 2 + 256 * 2,
+        ),
+        (
+            r#"{"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": true, "desc_act": false}"#,
+            "int4",
+            N / 2 + 512 * 2 + 256,
+        ),
+        (
+            r#"{"quant_method": "gptq", "bits": 8, "group_size": -1}"#,
+            "int8",
+            N,
+        ),
+        (
+            r#"{"quant_method": "auto-round", "bits": 4, "group_size": 128, "sym": true}"#,
+            "int4",
+            N / 2 + 128 * 2 + 64,
+        ),
+        (
+            r#"{"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128, "symmetric": true}}}, "ignore": ["lm_head"]}"#,
+            "int4",
+            N / 2 + 128 * 2,
+        ),
+        (
+            r#"{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float", "strategy": "channel", "group_size": null}}}}"#,
+            "fp8",
+            N,
+        ),
+        (
+            r#"{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float", "strategy": "block", "block_structure": [128, 128]}}}}"#,
+            "fp8_block",
+            N + 4,
+        ),
+        (
+            r#"{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "int", "strategy": "channel"}}}}"#,
+            "int8",
+            N,
+        ),
+        (
+            r#"{"quant_method": "compressed-tensors", "format": "nvfp4-pack-quantized", "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "float", "group_size": 16}}}}"#,
+            "nvfp4",
+            N / 16 * 9,
+        ),
+        (
+            r#"{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "float", "group_size": 32}}}}"#,
+            "mxfp4",
+            N / 32 * 17,
+        ),
+        (
+            r#"{"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": true}"#,
+            "bnb_nf4_double",
+            N / 2 + 256 + 4,
+        ),
+        (
+            r#"{"quant_method": "bitsandbytes", "_load_in_4bit": true, "bnb_4bit_use_double_quant": false}"#,
+            "bnb_nf4",
+            N / 2 + 256 * 4,
+        ),
+        (
+            r#"{"quant_method": "bitsandbytes", "load_in_8bit": true}"#,
+            "int8",
+            N,
+        ),
+        (
+            r#"{"quant_method": "modelopt", "quant_algo": "NVFP4", "exclude_modules": ["lm_head"]}"#,
+            "nvfp4",
+            N / 16 * 9,
+        ),
+        (
+            r#"{"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}}"#,
+            "fp8",
+            N,
+        ),
+        (
+            r#"{"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp4", "qscheme": "per_group", "group_size": 32}}, "exclude": ["lm_head"]}"#,
+            "mxfp4",
+            N / 32 * 17,
+        ),
+        (
+            r#"{"quant_method": "quark", "global_quant_config": {"weight": [{"dtype": "fp8_e4m3"}, {"dtype": "int4", "qscheme": "per_channel"}]}}"#,
+            "int4",
+            N / 2,
+        ),
+        (
+            r#"{"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp8_e4m3", "qscheme": "per_tensor"}}}"#,
+            "fp8",
+            N,
+        ),
+        (
+            r#"{"quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 4, "group_size": 64}}}"#,
+            "int4",
+            N / 2 + 256 * 2 + 128,
+        ),
+        (
+            r#"{"quant_method": "torchao", "quant_type": {"default": {"_type": "Int8WeightOnlyConfig"}}}"#,
+            "int8",
+            N,
+        ),
+    ];
+    for (config, id, bytes) in rows {
+        let (format, notes) = stored(&format!(r#""quantization_config": {config}"#));
+        let format = format.unwrap_or_else(|| panic!("{config}: {notes:?}"));
+        assert_eq!(
+            (format.id, format.mlp.bytes(N)),
+            (*id, Bytes(*bytes)),
+            "{config}"
+        );
+        assert_eq!(format.head, formats::BF16, "{config}");
+    }
+    // MLX quantizes embedding and head too, and keeps a bias of 2 bytes beside each scale.
+    let (format, _) = stored(r#""quantization": {"group_size": 64, "bits": 4}"#);
+    let format = format.expect("a format");
+    assert_eq!(
+        (format.id, format.head.bytes(N)),
+        ("int4", Bytes(N / 2 + 256 * 4))
+    );
+    assert_eq!(format.embedding, format.mlp);
+}
+
+#[test]
+fn what_a_file_leaves_unquantized() {
+    // Attention, MLP, routed experts: whether each is left in bf16.
+    let rows: &[(&str, [bool; 3])] = &[
+        (r#""ignore": ["lm_head"]"#, [false, false, false]),
+        (
+            r#""ignore": ["lm_head", "re:.*self_attn.*", "re:.*shared_experts.*", "re:.*mlp\\.(gate|up|gate_up|down)_proj.*"]"#,
+            [true, true, false],
+        ),
+        (
+            r#""modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]"#,
+            [true, false, false],
+        ),
+        // Layer after layer, of two layers.
+        (
+            r#""exclude_modules": ["model.layers.0.self_attn*", "model.layers.1.self_attn*"]"#,
+            [true, false, false],
+        ),
+        // One of the two is not the whole.
+        (
+            r#""exclude_modules": ["model.layers.0.self_attn*"]"#,
+            [false, false, false],
+        ),
+        // Single projections are not followed.
+        (
+            r#""ignore": ["re:.*self_attn.kv_b_proj"]"#,
+            [false, false, false],
+        ),
+        (r#""ignore": ["re:.*mlp.experts.*"]"#, [false, false, true]),
+    ];
+    for (list, left) in rows {
+        let (format, _) = stored(&format!(
+            r#""quantization_config": {{"quant_method": "modelopt", "quant_algo": "NVFP4", {list}}}"#
+        ));
+        let format = format.unwrap_or_else(|| panic!("{list}"));
+        let found = [format.attention, format.mlp, format.routed_experts]
+            .map(|element| element == formats::BF16);
+        assert_eq!(found, *left, "{list}");
+    }
+}
+
+#[test]
+fn formats_of_published_configs() {
+    // File, id, attention, MLP, routed experts.
+    let rows: &[(&str, &str, [&str; 3])] = &[
+        (
+            "openai__gpt-oss-20b.json",
+            "mxfp4",
+            ["bf16", "bf16", "mxfp4"],
+        ),
+        (
+            "deepseek-ai__DeepSeek-V4-Pro.json",
+            "mxfp4",
+            ["fp8_block", "fp8_block", "mxfp4"],
+        ),
+        (
+            "deepseek-ai__DeepSeek-V3.2.json",
+            "fp8_block",
+            ["fp8_block", "fp8_block", "fp8_block"],
+        ),
+        (
+            "moonshotai__Kimi-K2-Thinking.json",
+            "int4",
+            ["bf16", "bf16", "int"],
+        ),
+        (
+            "moonshotai__Kimi-K2.5.json",
+            "int4",
+            ["bf16", "bf16", "int"],
+        ),
+        (
+            "moonshotai__Kimi-K3.json",
+            "mxfp4",
+            ["bf16", "bf16", "mxfp4"],
+        ),
+        (
+            "mistralai__Devstral-2-123B-Instruct-2512.json",
+            "fp8",
+            ["fp8", "fp8", "fp8"],
+        ),
+        (
+            "mistralai__Devstral-Small-2-24B-Instruct-2512.json",
+            "fp8",
+            ["fp8", "fp8", "fp8"],
+        ),
+    ];
+    for (file, id, elements) in rows {
+        let format = import_file(file)
+            .stored
+            .unwrap_or_else(|| panic!("{file}"))
+            .format;
+        assert_eq!(format.id, *id, "{file}");
+        let found = [format.attention, format.mlp, format.routed_experts].map(|element| element.id);
+        assert_eq!(found, *elements, "{file}");
+    }
+    assert_eq!(import_file("Qwen__Qwen3-32B.json").stored, None);
+}
+
+#[test]
+fn an_unknown_quantization_is_said() {
+    for (config, method) in [
+        (r#"{"quant_method": "aqlm"}"#, "aqlm"),
+        (
+            r#"{"quant_method": "gptq", "bits": 3, "group_size": 128}"#,
+            "gptq",
+        ),
+        (
+            r#"{"quant_method": "compressed-tensors", "config_groups": 7}"#,
+            "compressed-tensors",
+        ),
+        (
+            r#"{"quant_method": "fp8", "weight_block_size": [0, "wide"]}"#,
+            "fp8",
+        ),
+        (r#"{}"#, ""),
+    ] {
+        let (format, notes) = stored(&format!(r#""quantization_config": {config}"#));
+        assert_eq!(format, None, "{config}");
+        assert_eq!(
+            notes,
+            [format!(
+                "the file's quantization, quant_method \"{method}\", is not known"
+            )],
+            "{config}"
+        );
+    }
+    assert_eq!(stored(r#""quantization_config": null"#), (None, Vec::new()));
+}

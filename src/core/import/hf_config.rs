@@ -64,6 +64,7 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
     let weights = hf_weights::count(&view, &layers, &mut notes);
     let mut res = ModelConfig::from_layers(&shown_name(&view, name), view.model_type(), layers);
     res.weights = weights;
+    res.stored = hf_weights::stored(&view, &mut notes);
     res.num_nextn_predict_layers = num_nextn_predict_layers(&view);
     res.num_attention_heads = view.dim("num_attention_heads").unwrap_or(0);
     res.hidden_size = view.dim("hidden_size").unwrap_or(0);

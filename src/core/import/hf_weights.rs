@@ -5,12 +5,14 @@ mod feed_forward;
 mod layer_facts;
 mod mixers;
 mod parts;
+mod stored;
 mod traits;
 
 use serde_json::Value;
 
 use self::layer_facts::{LayerFacts, Reuse};
 use self::parts::{Parts, product};
+pub(super) use self::stored::stored;
 use self::traits::Traits;
 use super::config_view::ConfigView;
 use crate::core::layer::LayerKind;
