@@ -12,7 +12,7 @@ pub(super) fn max_position_embeddings(
     view: &ConfigView<'_>,
     notes: &mut Vec<ImportNote>,
 ) -> Option<Tokens> {
-    let given = view.number("max_position_embeddings")?;
+    let given = shortest(view).or_else(|| view.number("max_position_embeddings"))?;
     let mut note = |code, message| notes.push(ImportNote { code, message });
     let is_cohere = view.model_type().starts_with("cohere");
     if is_cohere
@@ -53,6 +53,22 @@ pub(super) fn max_position_embeddings(
         );
         Some(Tokens(given))
     }
+}
+
+/// The shortest of the numbers a file gives: Qwen's first generation has rotary positions for 32k and was trained on 8k.
+fn shortest(view: &ConfigView<'_>) -> Option<u64> {
+    let names = [
+        "max_seq_len",
+        "seq_length",
+        "max_sequence_length",
+        "max_seq_length",
+        "max_position_embeddings",
+    ];
+    names
+        .iter()
+        .filter_map(|name| view.given(name))
+        .filter(|number| *number != 0)
+        .min()
 }
 
 /// Types whose `max_position_embeddings` is the extended context already.

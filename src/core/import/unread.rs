@@ -23,11 +23,12 @@ const HARMLESS: &str = "*bias *dropout* *pdrop *_dtype *_act *_activation *scale
     attention_head_dim mamba_d_ssm parallel_attn sparse_attention_config \
     *mlp* *rotary* *_theta swiglu* intermediate_size chunk_size_feed_forward gating* activation_sparsity* *lora_rank* \
     pre_allocate_kv_cache *flash* fuse_* compression_ratio attn_mode value_dim conv_dim_out conv_use_* full_attn_idxs \
-    relative_attention* attention_chunk_size output_attentions output_hidden_states";
+    relative_attention* attention_chunk_size output_attentions output_hidden_states \
+    *_lora full_attn_mod use_logn_attn";
 
 /// Architectures that are read by their own or the general rules and have no class defaults here.
 const KNOWN: &str = "RefinedWeb RefinedWebModel aquila arctic baichuan baichuan_m1 bailing_moe bailing_moe_linear bailing_moe_v2 \
-    bailing_moe_v3 chatglm deci decilm deepseek deepseek_vl_v2 git hunyuan hymba internlm internlm2 jais kimi_k2 \
+    bailing_moe_v3 chatglm deci decilm deepseek deepseek_vl_v2 exaone4_5_text git hunyuan hymba internlm internlm2 jais kimi_k2 \
     longcat_flash_ngram mimo mimo_v2 minicpm minicpmo minicpmv minimax_m1 minimax_m3 minimax_text_01 molmo \
     nemotron-nas openelm orion ovis phi-msft phi3_v phi3small phi4flash phi4mm plamo plamo2 qwen qwen2_5_vl qwen2_vl \
     qwen3_vl qwen3_vl_moe rwkv5 rwkv6 rwkv7 skywork solar stablelm_epoch step3_text step3p7 telechat telechat2 telechat3 \
