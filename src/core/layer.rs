@@ -42,6 +42,30 @@ pub enum RecurrentFamily {
 }
 
 impl RecurrentState {
+    /// What the fullest of `tp` ranks keeps. Mamba-2 convolves B and C of its groups beside the heads; a group that ranks
+    /// would have to divide is on each of them.
+    ///
+    /// Source: vLLM `MambaStateShapeCalculator`, `extra_groups_for_head_shards`,
+    /// `vllm/model_executor/layers/mamba/mamba_utils.py`.
+    fn shard(self, tp: u64) -> Self {
+        let heads = self.state_heads.saturating_mul(self.state_rows);
+        let beside = self.conv_dim.saturating_sub(heads);
+        let group = self.state_columns.saturating_mul(2);
+        let is_split = self.family == RecurrentFamily::Mamba2
+            && 0 < beside
+            && beside < group.saturating_mul(tp);
+        let conv_dim = if is_split {
+            heads.div_ceil(tp).saturating_add(group)
+        } else {
+            self.conv_dim.div_ceil(tp)
+        };
+        Self {
+            conv_dim,
+            state_heads: self.state_heads.div_ceil(tp),
+            ..self
+        }
+    }
+
     /// Elements of the convolution part.
     pub fn conv_elements(&self) -> u64 {
         self.conv_dim.saturating_mul(self.conv_columns)
@@ -157,6 +181,8 @@ pub enum IndexStorage {
     LikeK,
     /// As fp8 with one fp32 scale for each key, whatever K is.
     Fp8,
+    /// Not at all: the engine has no indexer.
+    Nothing,
 }
 
 impl LayerKind {
@@ -211,11 +237,7 @@ impl LayerKind {
                 head_dim,
                 v_head_dim,
             },
-            Self::Recurrent(state) => Self::Recurrent(RecurrentState {
-                conv_dim: state.conv_dim.div_ceil(u64::from(tp)),
-                state_heads: state.state_heads.div_ceil(u64::from(tp)),
-                ..state
-            }),
+            Self::Recurrent(state) => Self::Recurrent(state.shard(u64::from(tp))),
             Self::Latent { .. } | Self::Compressed { .. } | Self::Shared => self,
         }
     }
@@ -436,7 +458,7 @@ impl LayerKind {
         };
         let k = formats.kv.k;
         let is_fp8 = formats.index == IndexStorage::Fp8 || k.block_bytes == k.block_elements;
-        if width == 0 {
+        if width == 0 || formats.index == IndexStorage::Nothing {
             Bytes::ZERO
         } else if is_fp8 {
             Bytes(rows.main.saturating_mul(width.saturating_add(4)))

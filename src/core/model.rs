@@ -22,6 +22,17 @@ pub struct ImportNote {
     pub message: String,
 }
 
+/// The heads that a latent row unfolds into, which an engine without latent attention caches instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnfoldedHeads {
+    /// Heads: all query heads.
+    pub num_heads: u32,
+    /// Width of a K head, its rotary part included.
+    pub head_dim: u32,
+    /// Width of a V head.
+    pub v_head_dim: u32,
+}
+
 /// What the importer learned of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
@@ -38,6 +49,8 @@ pub struct ModelConfig {
     pub num_nextn_predict_layers: u32,
     /// Query heads, zero when there are none.
     pub num_attention_heads: u32,
+    /// What the latent rows unfold into; `None` without latent attention or when the file does not say.
+    pub unfolded_heads: Option<UnfoldedHeads>,
     /// Width of the residual stream.
     pub hidden_size: u32,
     /// Trained context; `None` when the file does not say.
@@ -85,6 +98,7 @@ impl ModelConfig {
             groups,
             num_nextn_predict_layers: 0,
             num_attention_heads: 0,
+            unfolded_heads: None,
             hidden_size: 0,
             max_position_embeddings: None,
             dtype: formats::BF16,

@@ -63,7 +63,13 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// Every engine, in the order of the page's menu.
-    pub const ALL: &'static [Self] = &[Self::Exact, Self::Vllm];
+    pub const ALL: &'static [Self] = &[
+        Self::Exact,
+        Self::Vllm,
+        Self::Sglang,
+        Self::TensorRtLlm,
+        Self::LlamaCpp,
+    ];
 
     /// The id in links and JSON.
     pub const fn id(self) -> &'static str {
@@ -110,6 +116,8 @@ pub struct Engine {
     pub swa_full_tokens_ratio: Share,
     /// SGLang: whether attention is data parallel.
     pub dp_attention: bool,
+    /// SGLang: slots for recurrent states; absent: nine bytes of states for ten of rows.
+    pub max_mamba_cache_size: Option<u64>,
     /// TensorRT-LLM: tokens of a block.
     pub tokens_per_block: Tokens,
     /// TensorRT-LLM: share of the memory free after the weights.
@@ -128,6 +136,8 @@ pub struct Engine {
     pub swa_full: bool,
     /// llama.cpp: whether the file has the keys of latent attention.
     pub mla: bool,
+    /// ik_llama.cpp: `-mla`; absent: 3 with flash attention, 1 without, 0 when the file has no latent attention.
+    pub mla_attn: Option<u32>,
     /// llama.cpp: `llama.cpp`, `ik_llama.cpp` or `ollama`.
     pub variant: &'static str,
     /// llama.cpp: the month of the build, `YYYY-MM`.
@@ -681,6 +691,13 @@ pub static FIELDS: &[Field] = &[
             s.engine.dp_attention = v.flag();
         },
     ),
+    Field {
+        key: "max_mamba_cache_size",
+        engine: Some(EngineKind::Sglang),
+        kind: FieldKind::Optional(log_bounds(1, 1 << 20, 0)),
+        get: |s| optional_text(s.engine.max_mamba_cache_size),
+        set: |s, v| s.engine.max_mamba_cache_size = v.optional(),
+    },
     number!(
         tokens_per_block,
         Some(EngineKind::TensorRtLlm),
@@ -750,6 +767,13 @@ pub static FIELDS: &[Field] = &[
             s.engine.mla = v.flag();
         },
     ),
+    Field {
+        key: "mla_attn",
+        engine: Some(EngineKind::LlamaCpp),
+        kind: FieldKind::Optional(bounds(0, 3, 3)),
+        get: |s| optional_text(s.engine.mla_attn),
+        set: |s, v| s.engine.mla_attn = v.optional().map(|_| v.count()),
+    },
     Field {
         key: "variant",
         engine: Some(EngineKind::LlamaCpp),
@@ -1046,6 +1070,7 @@ impl Default for Engine {
             page_size: Tokens(1),
             swa_full_tokens_ratio: Share(800_000),
             dp_attention: false,
+            max_mamba_cache_size: None,
             tokens_per_block: Tokens(32),
             free_gpu_memory_fraction: Share(900_000),
             n_ctx: None,
@@ -1055,6 +1080,7 @@ impl Default for Engine {
             flash_attn: true,
             swa_full: false,
             mla: true,
+            mla_attn: None,
             variant: "llama.cpp",
             version: "2026-11".to_owned(),
         }

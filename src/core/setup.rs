@@ -81,6 +81,17 @@ impl Request {
         }
     }
 
+    /// One sequence of `tokens` tokens.
+    pub fn of_tokens(tokens: Tokens) -> Self {
+        Self {
+            prompt: tokens,
+            thinking: Tokens(0),
+            answer: Tokens(0),
+            num_samples: 1,
+            shared_prefix: Tokens(0),
+        }
+    }
+
     /// Tokens of one sample's whole sequence.
     pub fn context(&self) -> Tokens {
         self.prompt.plus(self.thinking).plus(self.answer)
@@ -203,13 +214,22 @@ impl<'a> Setup<'a> {
     pub fn with_tensor_parallel(scenario: &'a Scenario, tensor_parallel_size: u32) -> Self {
         let model = &*scenario.model.config;
         let formats = engines::storage(scenario, model);
-        let stages = stage_groups(scenario, model, tensor_parallel_size);
+        let attention_parallel_size =
+            engines::attention_parallel_size(scenario, tensor_parallel_size);
+        let stages = stage_groups(scenario, model, attention_parallel_size);
+        let plan = engines::Plan::new(&engines::Parts {
+            scenario,
+            model,
+            formats,
+            stages: &stages,
+            attention_parallel_size,
+        });
         Self {
             scenario,
             model,
             formats,
             tensor_parallel_size: tensor_parallel_size.max(1),
-            plan: engines::Plan::new(scenario, model, formats, &stages),
+            plan,
             stages,
         }
     }
@@ -220,8 +240,19 @@ impl<'a> Setup<'a> {
             .saturating_mul(u64::from(self.scenario.pipeline_parallel_size.max(1)))
     }
 
+    /// Longest sequence: as set, else what the model was trained for, else what the scenario needs.
+    pub fn max_model_len(&self) -> Tokens {
+        engines::max_model_len(self.scenario, self.model)
+    }
+
     /// All GPUs.
     pub fn num_gpus(&self) -> u64 {
+        // Data-parallel attention divides the GPUs of one replica instead of adding more.
+        if engines::attention_parallel_size(self.scenario, self.tensor_parallel_size)
+            < self.tensor_parallel_size
+        {
+            return self.gpus_per_replica();
+        }
         self.gpus_per_replica()
             .saturating_mul(u64::from(self.scenario.data_parallel_size.max(1)))
     }

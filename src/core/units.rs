@@ -103,7 +103,7 @@ pub enum Scale {
     InBlock,
     /// One fp32 scale for each head and token, for K and for V: 4 bytes.
     PerTokenHead,
-    /// One fp64-sized header for each row (ik_llama.cpp `q8_KV`): 8 bytes.
+    /// One header of 8 bytes for each row of one head (ik_llama.cpp `q8_KV`).
     PerRow,
     /// The latent row of vLLM's `fp8_ds_mla`: fp8 latent, one fp32 scale per 128 of it, bf16 rotary key.
     LatentTile,
@@ -147,7 +147,7 @@ impl ElementFormat {
             Scale::InBlock | Scale::LatentTile => 0,
             Scale::PerTokenHead => rows.saturating_mul(heads).saturating_mul(4),
             Scale::PerRow if elements == 0 => 0,
-            Scale::PerRow => rows.saturating_mul(8),
+            Scale::PerRow => rows.saturating_mul(heads).saturating_mul(8),
         };
         self.bytes(elements) + Bytes(beside)
     }
@@ -289,7 +289,7 @@ impl Bounds {
 }
 
 /// A share of a whole, in millionths: 0.9 is 900,000.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Share(pub u32);
 
 impl Share {

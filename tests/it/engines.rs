@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kvscope::core::engines::EngineReport;
+use kvscope::core::engines::{EngineCache, EngineReport};
 use kvscope::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
-use kvscope::core::model::ModelConfig;
+use kvscope::core::model::{ModelConfig, UnfoldedHeads};
 use kvscope::core::presets;
-use kvscope::core::report::report;
+use kvscope::core::report::{Report, report};
 use kvscope::core::scenario::{EngineKind, ModelChoice, ModelSource, Scenario};
-use kvscope::core::units::{Bytes, GIB, Tokens};
+use kvscope::core::units::{Bytes, GIB, KIB, MIB, Tokens};
 use serde_json::{Map, Value, json};
 
 /// One posted log: the scenario it belongs to, and what it printed.
@@ -53,6 +53,7 @@ fn row(value: &Value) -> Row {
 fn scenario_of(id: &str, value: &Value) -> Scenario {
     let mut value = value.clone();
     let layers = value["model"]["layers"].as_array().cloned();
+    let heads = value["model"]["unfolded_heads"].as_array().cloned();
     if let Some(file) = value["model"]["config_file"].as_str() {
         let path = format!("{}/tests/data/configs/{file}", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -72,6 +73,15 @@ fn scenario_of(id: &str, value: &Value) -> Scenario {
             .collect();
         let mut model = ModelConfig::from_layers(id, "", layers);
         model.max_position_embeddings = Some(Tokens(1 << 20));
+        model.unfolded_heads = heads.map(|heads| {
+            let dim =
+                |idx: usize| u32::try_from(heads[idx].as_u64().unwrap_or(0)).expect("it fits");
+            UnfoldedHeads {
+                num_heads: dim(0),
+                head_dim: dim(1),
+                v_head_dim: dim(2),
+            }
+        });
         res.model = ModelChoice {
             source: ModelSource::File(id.to_owned()),
             config: Arc::new(model),
@@ -136,14 +146,14 @@ fn counted(report: &EngineReport, key: &str) -> Option<u64> {
 
 /// The report of the row's scenario. Where only rounded GiB of the pool are known, it is the smallest pool within half of
 /// the last digit with which every count is at least what was printed.
-fn report_of(row: &Row, scenario: &Scenario) -> EngineReport {
+fn report_of(row: &Row, scenario: &Scenario) -> Report {
     let with_pool = |bytes: u64| {
         let mut scenario = scenario.clone();
         scenario.engine.available_kv_cache_bytes = Some(Bytes(bytes));
-        report(&scenario).engine
+        report(&scenario)
     };
     let Some(gib) = row.pool_gib else {
-        return report(scenario).engine;
+        return report(scenario);
     };
     let bytes = |gib: f64| (gib * GIB as f64) as u64;
     let mut pool = bytes(gib - 0.005);
@@ -157,7 +167,7 @@ fn report_of(row: &Row, scenario: &Scenario) -> EngineReport {
         let mut high = bytes(gib + 0.005);
         while pool < high {
             let middle = pool + (high - pool) / 2;
-            if counted(&with_pool(middle), key) < target {
+            if counted(&with_pool(middle).engine, key) < target {
                 pool = middle + 1;
             } else {
                 high = middle;
@@ -167,35 +177,121 @@ fn report_of(row: &Row, scenario: &Scenario) -> EngineReport {
     with_pool(pool)
 }
 
+/// Bytes of a printed amount such as `1.9 GiB`, and half of its last digit.
+fn amount(text: &str) -> (f64, f64) {
+    let (number, unit) = text
+        .split_once(' ')
+        .unwrap_or_else(|| panic!("{text} has no unit"));
+    let unit = match unit {
+        "B" => 1.0,
+        "KiB" => KIB as f64,
+        "MiB" => MIB as f64,
+        "GiB" => GIB as f64,
+        "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        other => panic!("unknown unit {other}"),
+    };
+    let decimals = number
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len());
+    let half = 0.5 / 10_f64.powi(i32::try_from(decimals).expect("few decimals"));
+    (number.parse::<f64>().expect("a number") * unit, half * unit)
+}
+
+/// The difference of a printed amount and ours, when it is more than half of the last printed digit.
+fn amount_differs(key: &str, printed: &str, ours: Bytes) -> Option<String> {
+    let (bytes, half) = amount(printed);
+    let is_within = (bytes - ours.0 as f64).abs() <= half * (1.0 + 1e-9);
+    (!is_within).then(|| format!("{key}: printed {printed}, computed {} bytes", ours.0))
+}
+
 /// What of the printed facts the report does not say, to the digits that were printed.
 fn differences(row: &Row) -> Vec<String> {
+    assert!(!row.printed.is_empty(), "{}: nothing printed", row.id);
     let Some(scenario) = &row.scenario else {
         return vec!["no scenario".to_owned()];
     };
     let report = report_of(row, scenario);
-    let mut res = Vec::new();
-    for (key, value) in &row.printed {
-        let decimals = |number: f64| format!("{number:.2}");
-        let (printed, ours) = match (key.as_str(), value) {
-            ("max_concurrency", _) => (
-                value.as_f64().map(decimals),
-                report.max_concurrency.map(decimals),
-            ),
-            ("needed_gib", _) => {
-                let ours = report.needed_bytes.map(|bytes| bytes.0 as f64 / GIB as f64);
-                (value.as_f64().map(decimals), ours.map(decimals))
-            }
-            (key, value) => (
-                Some(value.to_string()),
-                counted(&report, key).map(|count| count.to_string()),
-            ),
-        };
-        if printed != ours {
-            res.push(format!("{key}: printed {printed:?}, computed {ours:?}"));
+    row.printed
+        .iter()
+        .flat_map(|(key, value)| fact_differs(&report, key, value))
+        .collect()
+}
+
+fn fact_differs(report: &Report, key: &str, value: &Value) -> Vec<String> {
+    let engine = &report.engine;
+    let all_bytes = |cache: &EngineCache| cache.k_bytes + cache.v_bytes + cache.state_bytes;
+    let total: Bytes = engine.caches.iter().map(all_bytes).sum();
+    let text = value.as_str().unwrap_or_default();
+    let differs = |printed: String, ours: Option<String>| {
+        let is_other = Some(&printed) != ours.as_ref();
+        is_other.then(|| format!("{key}: printed {printed}, computed {ours:?}"))
+    };
+    let decimals = |number: f64| format!("{number:.2}");
+    let res = match key {
+        "max_concurrency" => {
+            let printed = value.as_f64().map(decimals).expect("a number");
+            differs(printed, engine.max_concurrency.map(decimals))
         }
-    }
-    assert!(!row.printed.is_empty(), "{}: nothing printed", row.id);
-    res
+        "needed_gib" => {
+            let printed = format!("{:.2} GiB", value.as_f64().expect("a number"));
+            amount_differs(key, &printed, engine.needed_bytes.unwrap_or(Bytes::ZERO))
+        }
+        "line" => {
+            let is_printed = engine.log_lines.iter().any(|line| line.contains(text));
+            (!is_printed).then(|| format!("no line has {text:?}: {:#?}", engine.log_lines))
+        }
+        "total" => amount_differs(key, text, total),
+        "total_bytes" => differs(value.to_string(), Some(total.0.to_string())),
+        // A column of whole MiB that is rounded down.
+        "total_floor_mib" => differs(value.to_string(), Some((total.0 / MIB).to_string())),
+        "per_token" => amount_differs(key, text, report.kv_cache.bytes_per_token),
+        "per_seq" => amount_differs(key, text, report.kv_cache.per_seq_bytes),
+        "per_gpu" => amount_differs(key, text, report.kv_cache.per_gpu_bytes),
+        "row_elements" => {
+            let ours = report
+                .kv_cache
+                .layers
+                .first()
+                .map(|layer| layer.k_elements.to_string());
+            differs(value.to_string(), ours)
+        }
+        "caches" => {
+            let caches = value.as_object().expect("caches by their label");
+            return caches
+                .iter()
+                .flat_map(|(label, facts)| cache_differs(engine, label, facts))
+                .collect();
+        }
+        _ => differs(
+            value.to_string(),
+            counted(engine, key).map(|count| count.to_string()),
+        ),
+    };
+    res.into_iter().collect()
+}
+
+fn cache_differs(engine: &EngineReport, label: &str, facts: &Value) -> Vec<String> {
+    let Some(cache) = engine.caches.iter().find(|cache| cache.label == label) else {
+        return vec![format!("no cache {label}: {:?}", engine.caches)];
+    };
+    let facts = facts.as_object().expect("facts of a cache");
+    assert!(!facts.is_empty(), "nothing printed of {label}");
+    let differs = |(key, value): (&String, &Value)| {
+        let text = value.as_str().unwrap_or_default();
+        match key.as_str() {
+            "k" => amount_differs(key, text, cache.k_bytes),
+            "v" => amount_differs(key, text, cache.v_bytes),
+            "total" => amount_differs(key, text, cache.k_bytes + cache.v_bytes + cache.state_bytes),
+            "cells" | "tokens" => (value.as_u64() != Some(cache.tokens))
+                .then(|| format!("{label} {key}: printed {value}, computed {}", cache.tokens)),
+            "layers" => (value.as_u64() != Some(u64::from(cache.layers)))
+                .then(|| format!("{label} {key}: printed {value}, computed {}", cache.layers)),
+            other => panic!("unknown fact {other}"),
+        }
+    };
+    facts.iter().filter_map(differs).collect()
 }
 
 #[test]
@@ -252,6 +348,41 @@ fn settings() -> Vec<Vec<(&'static str, &'static str)>> {
             ],
         ] {
             let mut pairs = vec![("engine", kind.id()), ("tensor_parallel_size", "2")];
+            pairs.extend(more);
+            res.push(pairs);
+        }
+    }
+    for version in [
+        "2023-05", "2025-04", "2025-06", "2025-08", "2025-12", "2026-07", "2026-11",
+    ] {
+        for more in [
+            vec![],
+            vec![
+                ("flash_attn", "false"),
+                ("mla", "false"),
+                ("n_ctx", "100000"),
+            ],
+            vec![
+                ("kv_unified", "true"),
+                ("n_seq_max", "4"),
+                ("num_samples", "2"),
+            ],
+            vec![
+                ("variant", "ik_llama.cpp"),
+                ("flash_attn", "false"),
+                ("kv_cache_dtype", "q8_0"),
+            ],
+            vec![
+                ("variant", "ollama"),
+                ("n_seq_max", "3"),
+                ("kv_cache_dtype", "q8_0/q4_0"),
+            ],
+        ] {
+            let mut pairs = vec![
+                ("engine", "llama.cpp"),
+                ("tensor_parallel_size", "1"),
+                ("version", version),
+            ];
             pairs.extend(more);
             res.push(pairs);
         }

@@ -225,10 +225,11 @@ fn formats_by_hand() {
         formats::FP8_PER_TOKEN_HEAD.row_bytes(1, 8, 128),
         Bytes(8 * 128 + 8 * 4)
     );
-    // 8 bytes for a row of ik_llama.cpp's q8_KV.
+    // 8 bytes for each head's row of ik_llama.cpp's q8_KV: its pull request 240 prints 5,400 MiB for K of 27 layers,
+    // 16 heads of 192 and 65,536 tokens.
     assert_eq!(
-        formats::Q8_KV.row_bytes(3, 8, 128),
-        Bytes(3 * (8 * 128 + 8))
+        formats::Q8_KV.row_bytes(65_536, 16, 192).times(27),
+        Bytes::from_mib(5400)
     );
     // vLLM fp8_ds_mla: 512 + 4 × 4 + 64 × 2 = 656; the indexer beside it 128 + 4 = 132.
     let latent = LayerKind::Latent {

@@ -2,13 +2,16 @@
 
 pub mod exact;
 mod lines;
+mod llama_cpp;
+mod sglang;
+mod tensorrt_llm;
 mod vllm;
 
 use super::layer::{CacheFormats, IndexStorage, LayerKind};
 use super::model::{LayerGroup, ModelConfig};
 use super::scenario::{EngineKind, Scenario};
 use super::setup::{Request, Setup};
-use super::units::{Bytes, KvFormat, Share, Tokens, formats};
+use super::units::{Bytes, KvFormat, Tokens, formats};
 
 /// What an engine takes beside weights and cache, per GPU, when the reader says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +68,21 @@ pub struct EngineReport {
     pub log_lines: Vec<String>,
 }
 
+/// What a plan is made of: a scenario with its parallel sizes decided.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts<'a> {
+    /// The scenario.
+    pub(super) scenario: &'a Scenario,
+    /// Its model.
+    pub(super) model: &'a ModelConfig,
+    /// Storage of what is cached.
+    pub(super) formats: CacheFormats,
+    /// Layers of each pipeline stage as one rank keeps them, draft layers on the last.
+    pub(super) stages: &'a [Vec<LayerGroup>],
+    /// Ranks that divide the heads.
+    pub(super) attention_parallel_size: u32,
+}
+
 /// How the chosen engine lays its caches out, worked out once for a setup.
 #[derive(Clone, Debug)]
 pub(super) enum Plan {
@@ -72,34 +90,38 @@ pub(super) enum Plan {
     Exact,
     /// vLLM's pages and groups.
     Vllm(Box<vllm::Layout>),
+    /// SGLang's pools of each stage.
+    Sglang(Vec<sglang::Pools>),
+    /// TensorRT-LLM's pool of each stage.
+    TensorRtLlm(Vec<tensorrt_llm::Pool>),
+    /// llama.cpp's rules.
+    LlamaCpp(Box<llama_cpp::Rules>),
 }
 
 impl Plan {
-    /// The plan for these stages, layers as one rank keeps them.
-    pub(super) fn new(
-        scenario: &Scenario,
-        model: &ModelConfig,
-        formats: CacheFormats,
-        stages: &[Vec<LayerGroup>],
-    ) -> Self {
-        match scenario.engine.kind {
-            EngineKind::Vllm => vllm::plan(scenario, model, formats, stages)
-                .map_or(Self::Exact, |layout| Self::Vllm(Box::new(layout))),
-            EngineKind::Exact
-            | EngineKind::Sglang
-            | EngineKind::TensorRtLlm
-            | EngineKind::LlamaCpp => Self::Exact,
-        }
+    /// The plan for a setup.
+    pub(super) fn new(parts: &Parts<'_>) -> Self {
+        let plan = match parts.scenario.engine.kind {
+            EngineKind::Exact => None,
+            EngineKind::Vllm => vllm::plan(parts).map(|plan| Self::Vllm(Box::new(plan))),
+            EngineKind::Sglang => sglang::plan(parts).map(Self::Sglang),
+            EngineKind::TensorRtLlm => tensorrt_llm::plan(parts).map(Self::TensorRtLlm),
+            EngineKind::LlamaCpp => {
+                llama_cpp::plan(parts).map(|plan| Self::LlamaCpp(Box::new(plan)))
+            }
+        };
+        plan.unwrap_or(Self::Exact)
     }
 }
 
 /// The stated defaults of an engine.
 pub fn defaults(kind: EngineKind) -> EngineDefaults {
     match kind {
+        EngineKind::Exact => exact::DEFAULTS,
         EngineKind::Vllm => vllm::DEFAULTS,
-        EngineKind::Exact | EngineKind::Sglang | EngineKind::TensorRtLlm | EngineKind::LlamaCpp => {
-            exact::DEFAULTS
-        }
+        EngineKind::Sglang => sglang::DEFAULTS,
+        EngineKind::TensorRtLlm => tensorrt_llm::DEFAULTS,
+        EngineKind::LlamaCpp => llama_cpp::DEFAULTS,
     }
 }
 
@@ -120,16 +142,62 @@ pub(super) fn storage(scenario: &Scenario, model: &ModelConfig) -> CacheFormats 
                 res.kv = KvFormat::both(formats::FP8_DS_MLA);
             }
         }
-        EngineKind::Exact | EngineKind::TensorRtLlm | EngineKind::LlamaCpp => {}
+        EngineKind::LlamaCpp => {
+            res.state = formats::F32;
+            res.conv = formats::F32;
+            if !llama_cpp::has_indexer(&scenario.engine) {
+                res.index = IndexStorage::Nothing;
+            }
+        }
+        EngineKind::Exact | EngineKind::TensorRtLlm => {}
     }
     res
 }
 
 /// What the engine may use of one GPU, and what of it is left for the cache beside `taken`; negative: what is missing.
 pub(super) fn usable(scenario: &Scenario, taken: Bytes) -> (Bytes, i64) {
-    let share: Share = scenario.gpu_memory_utilization;
-    let usable = share.of(scenario.gpu.visible());
-    (usable, usable.signed_difference(taken))
+    let visible = scenario.gpu.visible();
+    match scenario.engine.kind {
+        EngineKind::Exact | EngineKind::Vllm | EngineKind::LlamaCpp => {
+            let usable = scenario.gpu_memory_utilization.of(visible);
+            (usable, usable.signed_difference(taken))
+        }
+        EngineKind::Sglang => {
+            let share = scenario.engine.mem_fraction_static;
+            let usable = share.unwrap_or(sglang::MEM_FRACTION_STATIC).of(visible);
+            (usable, usable.signed_difference(taken))
+        }
+        // The share is of what is free once everything else is there.
+        EngineKind::TensorRtLlm if taken < visible => {
+            let pool = scenario
+                .engine
+                .free_gpu_memory_fraction
+                .of(visible.minus(taken));
+            (taken + pool, pool.signed_difference(Bytes::ZERO))
+        }
+        EngineKind::TensorRtLlm => (visible, visible.signed_difference(taken)),
+    }
+}
+
+/// Longest sequence: as set, else what the model was trained for, else what the scenario needs.
+pub(super) fn max_model_len(scenario: &Scenario, model: &ModelConfig) -> Tokens {
+    let needed = scenario.context_tokens().max(Tokens(1));
+    scenario
+        .engine
+        .max_model_len
+        .or(model.max_position_embeddings)
+        .unwrap_or(needed)
+}
+
+/// Ranks that divide the attention's heads: with data-parallel attention, each replica's part of the GPUs.
+pub(super) fn attention_parallel_size(scenario: &Scenario, tensor_parallel_size: u32) -> u32 {
+    let is_divided = scenario.engine.kind == EngineKind::Sglang && scenario.engine.dp_attention;
+    let replicas = if is_divided {
+        scenario.data_parallel_size.max(1)
+    } else {
+        1
+    };
+    (tensor_parallel_size / replicas).max(1)
 }
 
 /// GPUs among which the engine deals out one sequence's tokens.
@@ -142,11 +210,28 @@ pub(super) fn gpus_per_sequence(scenario: &Scenario) -> u64 {
     }
 }
 
+/// Blocks of `num_seqs` requests of which one sequence takes `own`: full blocks of a prompt that samples or requests
+/// share are there once.
+fn blocks_of_requests(request: &Request, num_seqs: u64, own: u64, block_size: u64) -> u64 {
+    if num_seqs == 0 {
+        return 0;
+    }
+    let of_prompt = request.prompt.0 / block_size.max(1);
+    let shared = request.shared_prefix.0 / block_size.max(1);
+    let samples = own
+        .saturating_sub(of_prompt)
+        .saturating_mul(request.num_samples);
+    let of_request = of_prompt.saturating_add(samples);
+    shared.saturating_add(of_request.saturating_sub(shared).saturating_mul(num_seqs))
+}
+
 /// The pool on one GPU, when the reader gave it.
 pub fn given_pool(setup: &Setup<'_>) -> Option<Bytes> {
     match &setup.plan {
-        Plan::Exact => setup.scenario.engine.available_kv_cache_bytes,
+        Plan::Exact | Plan::LlamaCpp(_) => setup.scenario.engine.available_kv_cache_bytes,
         Plan::Vllm(layout) => vllm::given_pool(setup, layout),
+        Plan::Sglang(pools) => sglang::given_pool(setup, pools),
+        Plan::TensorRtLlm(pool) => tensorrt_llm::given_pool(setup, pool),
     }
 }
 
@@ -155,6 +240,9 @@ pub fn reserved_bytes(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> By
     match &setup.plan {
         Plan::Exact => setup.held_bytes(request, num_seqs),
         Plan::Vllm(layout) => vllm::reserved_bytes(layout, request, num_seqs),
+        Plan::Sglang(pools) => sglang::reserved_bytes(pools, request, num_seqs),
+        Plan::TensorRtLlm(pool) => tensorrt_llm::reserved_bytes(pool, request, num_seqs),
+        Plan::LlamaCpp(rules) => llama_cpp::reserved_bytes(setup, rules, request, num_seqs),
     }
 }
 
@@ -163,5 +251,8 @@ pub fn report(setup: &Setup<'_>) -> EngineReport {
     match &setup.plan {
         Plan::Exact => exact::report(setup),
         Plan::Vllm(layout) => vllm::report(setup, layout),
+        Plan::Sglang(pools) => sglang::report(setup, pools),
+        Plan::TensorRtLlm(pool) => tensorrt_llm::report(setup, pool),
+        Plan::LlamaCpp(rules) => llama_cpp::report(setup, rules),
     }
 }

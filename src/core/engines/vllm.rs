@@ -3,10 +3,8 @@
 mod layout;
 
 use super::lines::{gib_short, grouped};
-use super::{EngineCache, EngineDefaults, EngineReport};
+use super::{EngineCache, EngineDefaults, EngineReport, Parts, max_model_len};
 use crate::core::fit::largest;
-use crate::core::layer::CacheFormats;
-use crate::core::model::{LayerGroup, ModelConfig};
 use crate::core::scenario::Scenario;
 use crate::core::setup::{Request, Setup};
 use crate::core::units::{Bytes, GIB, Tokens};
@@ -51,29 +49,14 @@ fn tokens_in_flight(scenario: &Scenario) -> u64 {
     batch.0.saturating_mul(batches)
 }
 
-/// `max_model_len`: as set, else what the model was trained for, else what the scenario needs.
-fn max_model_len(scenario: &Scenario, model: &ModelConfig) -> Tokens {
-    let needed = scenario.context_tokens().max(Tokens(1));
-    scenario
-        .engine
-        .max_model_len
-        .or(model.max_position_embeddings)
-        .unwrap_or(needed)
-}
-
 /// The layout of these stages.
-pub(super) fn plan(
-    scenario: &Scenario,
-    model: &ModelConfig,
-    formats: CacheFormats,
-    stages: &[Vec<LayerGroup>],
-) -> Option<Layout> {
-    let engine = &scenario.engine;
+pub(super) fn plan(setup: &Parts<'_>) -> Option<Layout> {
+    let (scenario, engine) = (setup.scenario, &setup.scenario.engine);
     let settings = Settings {
-        formats,
+        formats: setup.formats,
         block_size: engine.block_size.map(|tokens| tokens.0),
         tokens_in_flight: tokens_in_flight(scenario),
-        max_model_len: max_model_len(scenario, model).0,
+        max_model_len: max_model_len(scenario, setup.model).0,
         is_hybrid_manager_on: engine.hybrid_kv_cache_manager,
         state_mode: match engine.mamba_cache_mode {
             "all" => StateMode::All,
@@ -83,7 +66,7 @@ pub(super) fn plan(
         num_speculative_tokens: u64::from(scenario.num_speculative_tokens),
         context_parallel_size: u64::from(engine.decode_context_parallel_size.max(1)),
     };
-    Layout::new(stages, settings)
+    Layout::new(setup.stages, settings)
 }
 
 /// Blocks that the reader gave, or the tokens that the engine printed for them.
@@ -91,7 +74,7 @@ fn given_blocks(setup: &Setup<'_>, layout: &Layout) -> Option<u64> {
     let engine = &setup.scenario.engine;
     engine.num_blocks.or_else(|| {
         let tokens = engine.num_tokens?.0;
-        let len = max_model_len(setup.scenario, setup.model);
+        let len = setup.max_model_len();
         let needed = layout.blocks(len).max(1);
         let blocks = u128::from(tokens) * u128::from(needed);
         let blocks = u64::try_from(blocks.div_ceil(u128::from(len.0.max(1)))).unwrap_or(u64::MAX);
@@ -146,7 +129,7 @@ pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
     let pool = setup.budget().pool;
     let blocks_that_fit = pool.0 / layout.bytes_per_block.0.max(1);
     let num_blocks = given_blocks(setup, layout).unwrap_or(blocks_that_fit);
-    let len = max_model_len(setup.scenario, setup.model);
+    let len = setup.max_model_len();
     let needed = layout.blocks(len);
     let needed_bytes = layout.bytes_per_block.times(needed);
     let fits = |len| len == 0 || layout.bytes_per_block.times(layout.blocks(Tokens(len))) <= pool;

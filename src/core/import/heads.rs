@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::ImportError;
 use super::config_view::ConfigView;
 use super::layer_types::{missing, positive};
+use crate::core::model::UnfoldedHeads;
 use crate::core::units::Tokens;
 
 /// The cached heads of one layer.
@@ -166,6 +167,19 @@ fn missing_or_zero(view: &ConfigView<'_>, name: &str) -> ImportError {
     } else {
         missing(view, name)
     }
+}
+
+/// What the latent rows unfold into, for engines that cache the heads.
+pub(super) fn unfolded_heads(view: &ConfigView<'_>) -> Option<UnfoldedHeads> {
+    kv_lora_rank(view)?;
+    let head_dim = view
+        .dim("qk_nope_head_dim")?
+        .checked_add(view.dim("qk_rope_head_dim")?)?;
+    Some(UnfoldedHeads {
+        num_heads: view.dim("num_attention_heads")?,
+        head_dim,
+        v_head_dim: view.dim("v_head_dim")?,
+    })
 }
 
 /// The width of the latent, where the architecture has one and uses it.

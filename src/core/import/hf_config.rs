@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::config_view::ConfigView;
 use super::heads::{
-    dim_at, given_window, has_no_window, heads, index_head_dim, kv_lora_rank, window,
+    dim_at, given_window, has_no_window, heads, index_head_dim, kv_lora_rank, unfolded_heads,
+    window,
 };
 use super::layer_types::{self, LayerType, missing, positive, quoted};
 use super::states::{NoState, recurrent_state};
@@ -67,6 +68,7 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
     res.stored = hf_weights::stored(&view, &mut notes);
     res.num_nextn_predict_layers = num_nextn_predict_layers(&view);
     res.num_attention_heads = view.dim("num_attention_heads").unwrap_or(0);
+    res.unfolded_heads = unfolded_heads(&view);
     res.hidden_size = view.dim("hidden_size").unwrap_or(0);
     res.max_position_embeddings = context;
     res.dtype = dtype(&view);

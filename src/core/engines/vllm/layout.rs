@@ -1,5 +1,6 @@
 //! vLLM's block manager: pages, groups of layers, and the blocks that one request needs.
 
+use crate::core::engines::blocks_of_requests;
 use crate::core::layer::{CacheFormats, LayerKind, RecurrentFamily, RecurrentState, Rows};
 use crate::core::model::LayerGroup;
 use crate::core::setup::Request;
@@ -366,19 +367,9 @@ impl Layout {
                     .saturating_mul(request.num_samples)
                     .saturating_mul(num_seqs);
             }
-            let block_size = kind
-                .block_size
-                .saturating_mul(self.settings.context_parallel_size)
-                .max(1);
-            let (of_prompt, shared) = (
-                request.prompt.0 / block_size,
-                request.shared_prefix.0 / block_size,
-            );
-            let samples = own
-                .saturating_sub(of_prompt)
-                .saturating_mul(request.num_samples);
-            let of_request = of_prompt.saturating_add(samples);
-            shared.saturating_add(of_request.saturating_sub(shared).saturating_mul(num_seqs))
+            let context_parallel_size = self.settings.context_parallel_size;
+            let block_size = kind.block_size.saturating_mul(context_parallel_size);
+            blocks_of_requests(request, num_seqs, own, block_size)
         })
     }
 

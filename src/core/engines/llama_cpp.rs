@@ -1,0 +1,583 @@
+//! llama.cpp, ik_llama.cpp and Ollama: cells of each cache, by the rules of the build's month.
+
+mod build;
+mod lines;
+
+use super::{EngineCache, EngineDefaults, EngineReport, Parts};
+use crate::core::fit::largest;
+use crate::core::layer::{CacheFormats, LayerKind, RecurrentState, Rows};
+use crate::core::model::{LayerGroup, UnfoldedHeads};
+use crate::core::scenario::Engine;
+use crate::core::setup::{Request, Setup};
+use crate::core::units::{Bytes, ElementFormat, Tokens};
+use build::{Build, Cells, Variant};
+
+/// What llama.cpp takes beside weights and cache.
+pub(super) const DEFAULTS: EngineDefaults = EngineDefaults {
+    activations: Bytes::from_gib_hundredths(30),
+    overhead: Bytes::from_gib_hundredths(50),
+    source: "llama.cpp prints its compute buffer: 124 MiB for an 8B on Metal, 304 MiB for a 7B on CUDA with 512 tokens a \
+             batch; about 0.5 GiB of CUDA context",
+};
+
+/// States that Ollama keeps of a sequence: the live one and its checkpoints.
+const OLLAMA_STATES: u64 = 25;
+/// Tokens that Ollama keeps of a sliding layer in these models, whatever their window.
+const OLLAMA_MEMORY: [(&str, u64); 2] = [("gpt_oss", 4096), ("gemma4", 4096)];
+
+/// What decides the caches, apart from the context.
+#[derive(Clone, Debug)]
+pub(in crate::core) struct Rules {
+    build: Build,
+    formats: CacheFormats,
+    stages: Vec<Stage>,
+    n_ubatch: u64,
+    is_unified: bool,
+    is_sliding_full: bool,
+    latent: Latent,
+    has_index: Index,
+    states_per_sequence: u64,
+    /// Elements of the widest V row of any layer.
+    widest_v: u64,
+    sliding_memory: Option<u64>,
+    num_hidden_layers: u64,
+}
+
+/// The layers of one stage, the draft's apart.
+#[derive(Clone, Debug)]
+struct Stage {
+    groups: Vec<LayerGroup>,
+    draft: Option<LayerGroup>,
+}
+
+/// How latent attention is cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Latent {
+    /// One row of latent and rotary key as K.
+    Row,
+    /// The same, and the latent once more as V.
+    RowAndV,
+    /// The heads that it unfolds into.
+    Heads(UnfoldedHeads),
+}
+
+/// Which latent layers have a cache for the indexer's keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Index {
+    /// None: the build knows no indexer.
+    None,
+    /// Those that have an indexer.
+    Own,
+    /// All, once one has.
+    All,
+}
+
+/// Whether the build caches the keys of a sparse indexer: those of latent rows, which it must not unfold.
+pub(super) fn has_indexer(engine: &Engine) -> bool {
+    engine.mla && Build::of(engine).is_since(202_607)
+}
+
+/// The rules for these stages. `None`: a kind of layer is in it whose layout is not established.
+///
+/// Source: `llama-kv-cache.cpp`, `llama-kv-cache-iswa.cpp`, `llama-memory-recurrent.cpp`, `llama-context.cpp`; pull
+/// requests 12801 (latent rows, April 2025), 19067 (no V beside them, January 2026), 25407 and 26474 (the indexer's keys,
+/// July and August 2026).
+pub(super) fn plan(setup: &Parts<'_>) -> Option<Rules> {
+    let is_open = |group: &LayerGroup| matches!(group.kind, LayerKind::Compressed { .. });
+    if setup.stages.iter().flatten().any(is_open) {
+        return None;
+    }
+    let (engine, model) = (&setup.scenario.engine, setup.model);
+    let build = Build::of(engine);
+    let n_spec = u64::from(setup.scenario.num_speculative_tokens);
+    let v_row = |group: &LayerGroup| match group.kind {
+        LayerKind::Full {
+            num_key_value_heads,
+            v_head_dim,
+            ..
+        }
+        | LayerKind::Sliding {
+            num_key_value_heads,
+            v_head_dim,
+            ..
+        }
+        | LayerKind::Chunked {
+            num_key_value_heads,
+            v_head_dim,
+            ..
+        } => u64::from(num_key_value_heads).saturating_mul(u64::from(v_head_dim)),
+        LayerKind::Latent { .. }
+        | LayerKind::Compressed { .. }
+        | LayerKind::Recurrent(_)
+        | LayerKind::Cross { .. }
+        | LayerKind::Shared => 0,
+    };
+    let is_indexed = |group: &LayerGroup| matches!(group.kind, LayerKind::Latent { index_head_dim, .. } if 0 < index_head_dim);
+    let has_index = if !model.groups.iter().any(is_indexed) || !has_indexer(engine) {
+        Index::None
+    } else if build.is_since(202_608) {
+        Index::Own
+    } else {
+        Index::All
+    };
+    let memory = OLLAMA_MEMORY
+        .iter()
+        .find(|(name, _)| model.model_type.starts_with(name));
+    let n_stages = setup.stages.len();
+    let stages = setup.stages.iter().enumerate().map(|(idx, groups)| {
+        let draft_layers = if idx + 1 == n_stages {
+            setup.scenario.draft_layers
+        } else {
+            0
+        };
+        Stage::new(groups, draft_layers)
+    });
+    Some(Rules {
+        build,
+        formats: setup.formats,
+        stages: stages.collect(),
+        n_ubatch: engine.n_ubatch.0,
+        is_unified: engine.kv_unified,
+        is_sliding_full: engine.swa_full,
+        latent: latent(engine, build, setup),
+        has_index,
+        states_per_sequence: if build.variant == Variant::Ollama {
+            OLLAMA_STATES
+        } else {
+            1 + n_spec
+        },
+        widest_v: setup.stages.iter().flatten().map(v_row).max().unwrap_or(0),
+        sliding_memory: memory
+            .map(|(_, tokens)| *tokens)
+            .filter(|_| build.variant == Variant::Ollama),
+        num_hidden_layers: model.layers.len() as u64,
+    })
+}
+
+fn latent(engine: &Engine, build: Build, setup: &Parts<'_>) -> Latent {
+    let tp = setup.attention_parallel_size.max(1);
+    let heads = setup.model.unfolded_heads.map_or(Latent::Row, |heads| {
+        Latent::Heads(UnfoldedHeads {
+            num_heads: heads.num_heads.div_ceil(tp),
+            ..heads
+        })
+    });
+    match build.variant {
+        Variant::LlamaCpp if !engine.mla || !build.is_since(202_504) => heads,
+        Variant::LlamaCpp if build.is_since(202_601) => Latent::Row,
+        Variant::LlamaCpp => Latent::RowAndV,
+        Variant::Ik => match engine
+            .mla_attn
+            .unwrap_or(if engine.flash_attn { 3 } else { 1 })
+        {
+            _ if !engine.mla => heads,
+            0 => heads,
+            1 if !engine.flash_attn => Latent::RowAndV,
+            _ => Latent::Row,
+        },
+        Variant::Ollama if engine.mla => Latent::Row,
+        Variant::Ollama => heads,
+    }
+}
+
+impl Stage {
+    fn new(groups: &[LayerGroup], draft_layers: u32) -> Self {
+        let mut res = Self {
+            groups: groups.to_vec(),
+            draft: None,
+        };
+        let is_full = |group: &&mut LayerGroup| {
+            matches!(
+                group.kind,
+                LayerKind::Full { .. } | LayerKind::Latent { .. }
+            )
+        };
+        if let Some(group) = res
+            .groups
+            .iter_mut()
+            .rev()
+            .find(is_full)
+            .filter(|_| 0 < draft_layers)
+        {
+            let of_draft = draft_layers.min(group.count);
+            group.count -= of_draft;
+            res.draft = Some(LayerGroup {
+                kind: group.kind,
+                count: of_draft,
+            });
+        }
+        res
+    }
+}
+
+impl Rules {
+    /// The context of all sequences that these requests need: a unified cache shares the prompt of a request's samples.
+    fn needed_context(&self, request: &Request, num_seqs: u64) -> u64 {
+        let prompts = if self.is_unified {
+            1
+        } else {
+            request.num_samples
+        };
+        let after = request
+            .thinking
+            .plus(request.answer)
+            .0
+            .saturating_mul(request.num_samples);
+        request
+            .prompt
+            .0
+            .saturating_mul(prompts)
+            .saturating_add(after)
+            .saturating_mul(num_seqs)
+    }
+
+    fn cells(&self, n_ctx: u64, n_seq_max: u64) -> Cells {
+        self.build.cells(n_ctx, n_seq_max, self.is_unified)
+    }
+
+    /// The caches of one stage for a context of `n_ctx` tokens over `n_seq_max` sequences.
+    fn caches(&self, stage: &Stage, n_ctx: u64, n_seq_max: u64) -> Vec<Cache> {
+        let mut res: Vec<Cache> = Vec::new();
+        let full = self.cells(n_ctx, n_seq_max);
+        let has_full = stage
+            .groups
+            .iter()
+            .any(|group| matches!(group.kind, LayerKind::Full { .. }));
+        // A file says which layers slide only where not all do; without that, none does.
+        let slides = self.build.has_sliding_cache() && has_full;
+        for group in &stage.groups {
+            let (name, cells) = match group.kind {
+                LayerKind::Sliding { window, .. } if slides => {
+                    (Name::Sliding, self.sliding(full, n_ctx, window, n_seq_max))
+                }
+                LayerKind::Chunked {
+                    attention_chunk_size,
+                    ..
+                } if slides && self.build.variant != Variant::Ollama => (
+                    Name::Sliding,
+                    self.sliding(full, n_ctx, attention_chunk_size, n_seq_max),
+                ),
+                LayerKind::Full { .. }
+                | LayerKind::Sliding { .. }
+                | LayerKind::Chunked { .. }
+                | LayerKind::Latent { .. }
+                | LayerKind::Cross { .. } => (Name::Full, full),
+                LayerKind::Recurrent(state) => {
+                    self.add_state(&mut res, state, group.count, n_seq_max);
+                    continue;
+                }
+                LayerKind::Compressed { .. } | LayerKind::Shared => continue,
+            };
+            self.add_rows(&mut res, name, cells, *group);
+        }
+        if let Some(draft) = stage.draft {
+            self.add_rows(&mut res, Name::Draft, full, draft);
+        }
+        self.add_index(&mut res, stage, full);
+        res
+    }
+
+    fn sliding(&self, full: Cells, n_ctx: u64, window: Tokens, n_seq_max: u64) -> Cells {
+        if self.is_sliding_full {
+            return full;
+        }
+        let window = self.sliding_memory.unwrap_or(0).max(window.0);
+        self.build
+            .sliding_cells(full, n_ctx, window, n_seq_max, self.n_ubatch)
+    }
+
+    fn add_rows(&self, caches: &mut Vec<Cache>, name: Name, cells: Cells, group: LayerGroup) {
+        let (k_format, v_format) = (self.formats.kv.k, self.formats.kv.v);
+        let rows = cells.total();
+        let bytes = |format: ElementFormat, heads: u32, width: u32| {
+            format.row_bytes(rows, u64::from(heads), u64::from(width))
+        };
+        let (k, v) = match group.kind {
+            LayerKind::Full {
+                num_key_value_heads: heads,
+                head_dim,
+                v_head_dim,
+            }
+            | LayerKind::Sliding {
+                num_key_value_heads: heads,
+                head_dim,
+                v_head_dim,
+                ..
+            }
+            | LayerKind::Chunked {
+                num_key_value_heads: heads,
+                head_dim,
+                v_head_dim,
+                ..
+            } => {
+                let v = if self.build.pads_v() && 0 < heads && 0 < v_head_dim {
+                    v_format.row_bytes(rows, 1, self.widest_v)
+                } else {
+                    bytes(v_format, heads, v_head_dim)
+                };
+                (bytes(k_format, heads, head_dim), v)
+            }
+            LayerKind::Latent {
+                kv_lora_rank,
+                qk_rope_head_dim,
+                ..
+            } => {
+                let row = bytes(k_format, 1, kv_lora_rank.saturating_add(qk_rope_head_dim));
+                match self.latent {
+                    Latent::Row => (row, Bytes::ZERO),
+                    Latent::RowAndV => (row, bytes(v_format, 1, kv_lora_rank)),
+                    Latent::Heads(heads) => {
+                        let k = bytes(k_format, heads.num_heads, heads.head_dim);
+                        (k, bytes(v_format, heads.num_heads, heads.v_head_dim))
+                    }
+                }
+            }
+            LayerKind::Cross { .. } => group.kind.cross_bytes(self.formats.kv),
+            LayerKind::Compressed { .. } | LayerKind::Recurrent(_) | LayerKind::Shared => return,
+        };
+        let is_empty = k + v == Bytes::ZERO && 0 < rows;
+        if !is_empty && 0 < group.count {
+            let count = u64::from(group.count);
+            add(
+                caches,
+                Cache {
+                    name,
+                    cells,
+                    layers: group.count,
+                    k: k.times(count),
+                    v: v.times(count),
+                },
+            );
+        }
+    }
+
+    /// Convolution states as R and recurrent states as S, both in f32, for every sequence.
+    fn add_state(
+        &self,
+        caches: &mut Vec<Cache>,
+        state: RecurrentState,
+        layers: u32,
+        n_seq_max: u64,
+    ) {
+        let states = n_seq_max.max(1).saturating_mul(self.states_per_sequence);
+        let count = u64::from(layers).saturating_mul(states);
+        let cells = Cells {
+            per_stream: n_seq_max.max(1),
+            streams: 1,
+        };
+        let k = self.formats.conv.bytes(state.conv_elements()).times(count);
+        let v = self
+            .formats
+            .state
+            .bytes(state.state_elements())
+            .times(count);
+        add(
+            caches,
+            Cache {
+                name: Name::State,
+                cells,
+                layers,
+                k,
+                v,
+            },
+        );
+    }
+
+    fn add_index(&self, caches: &mut Vec<Cache>, stage: &Stage, cells: Cells) {
+        let groups = stage.groups.iter().chain(&stage.draft);
+        let latents = groups.filter_map(|group| match group.kind {
+            LayerKind::Latent { index_head_dim, .. } => Some((index_head_dim, group.count)),
+            LayerKind::Full { .. }
+            | LayerKind::Sliding { .. }
+            | LayerKind::Chunked { .. }
+            | LayerKind::Compressed { .. }
+            | LayerKind::Recurrent(_)
+            | LayerKind::Cross { .. }
+            | LayerKind::Shared => None,
+        });
+        let widest = latents.clone().map(|(width, _)| width).max().unwrap_or(0);
+        for (width, count) in latents {
+            let width = if self.has_index == Index::All {
+                widest
+            } else {
+                width
+            };
+            if self.has_index != Index::None && 0 < width && 0 < count {
+                let kind = LayerKind::Latent {
+                    kv_lora_rank: 0,
+                    qk_rope_head_dim: 0,
+                    index_head_dim: width,
+                };
+                let rows = Rows {
+                    main: cells.total(),
+                    window: 0,
+                };
+                let k = kind.index_bytes(rows, self.formats).times(u64::from(count));
+                add(
+                    caches,
+                    Cache {
+                        name: Name::Index,
+                        cells,
+                        layers: count,
+                        k,
+                        v: Bytes::ZERO,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Bytes of all caches on the fullest stage.
+    fn total(&self, n_ctx: u64, n_seq_max: u64) -> Bytes {
+        let of_stage = |stage| {
+            self.caches(stage, n_ctx, n_seq_max)
+                .iter()
+                .map(|cache| cache.k + cache.v)
+                .sum()
+        };
+        self.stages
+            .iter()
+            .map(of_stage)
+            .max()
+            .unwrap_or(Bytes::ZERO)
+    }
+}
+
+/// What a cache holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Full,
+    Sliding,
+    State,
+    Draft,
+    Index,
+}
+
+impl Name {
+    fn label(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Sliding => "sliding",
+            Self::State => "state",
+            Self::Draft => "draft",
+            Self::Index => "indexer",
+        }
+    }
+}
+
+/// One cache of a stage; of states, R is in `k` and S in `v`.
+#[derive(Clone, Copy, Debug)]
+struct Cache {
+    name: Name,
+    cells: Cells,
+    layers: u32,
+    k: Bytes,
+    v: Bytes,
+}
+
+fn add(caches: &mut Vec<Cache>, cache: Cache) {
+    let is_same = |known: &&mut Cache| known.name == cache.name && known.cells == cache.cells;
+    match caches.iter_mut().find(is_same) {
+        Some(known) => {
+            known.layers = known.layers.saturating_add(cache.layers);
+            known.k = known.k + cache.k;
+            known.v = known.v + cache.v;
+        }
+        None => caches.push(cache),
+    }
+}
+
+/// The reader's context, or what the requests need; never less than that.
+fn n_ctx(setup: &Setup<'_>, rules: &Rules, request: &Request, num_seqs: u64) -> u64 {
+    let needed = rules.needed_context(request, num_seqs);
+    setup
+        .scenario
+        .engine
+        .n_ctx
+        .map_or(needed, |tokens| tokens.0.max(needed))
+}
+
+fn n_seq_max(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> u64 {
+    let needed = num_seqs.saturating_mul(request.num_samples);
+    setup
+        .scenario
+        .engine
+        .n_seq_max
+        .map_or(needed, |slots| u64::from(slots).max(needed))
+}
+
+/// Bytes of the caches that are allocated for these requests.
+pub(super) fn reserved_bytes(
+    setup: &Setup<'_>,
+    rules: &Rules,
+    request: &Request,
+    num_seqs: u64,
+) -> Bytes {
+    rules.total(
+        n_ctx(setup, rules, request, num_seqs),
+        n_seq_max(setup, request, num_seqs),
+    )
+}
+
+/// What llama.cpp allocates and prints for the context and the slots that were set, whatever the requests need.
+pub(super) fn report(setup: &Setup<'_>, rules: &Rules) -> EngineReport {
+    let (scenario, request) = (setup.scenario, Request::of(setup.scenario));
+    let num_seqs = setup.seqs_per_replica();
+    let slots = scenario
+        .engine
+        .n_seq_max
+        .map_or_else(|| num_seqs.saturating_mul(request.num_samples), u64::from);
+    let context = scenario.engine.n_ctx.map_or_else(
+        || rules.needed_context(&request, num_seqs),
+        |tokens| tokens.0,
+    );
+    let of_stage = |stage: &Stage| rules.caches(stage, context, slots);
+    let caches = rules
+        .stages
+        .iter()
+        .map(of_stage)
+        .max_by_key(|caches| caches.iter().map(|cache| cache.k + cache.v).sum::<Bytes>())
+        .unwrap_or_default();
+    let pool = setup.budget().pool;
+    let len = setup.max_model_len();
+    let fits = |len: u64| rules.total(len.saturating_mul(slots.max(1)), slots) <= pool;
+    let cells = rules.cells(context, slots);
+    EngineReport {
+        kind: scenario.engine.kind.id(),
+        block_size: None,
+        num_blocks: None,
+        kv_cache_size_tokens: Some(cells.total()),
+        kv_cache_size_tokens_legacy: Some(cells.total()),
+        max_concurrency: Some(slots.max(1) as f64),
+        needed_bytes: Some(rules.total(len.0, 1)),
+        max_model_len_that_fits: largest(len.0, fits).map(Tokens),
+        reserved_bytes: reserved_bytes(setup, rules, &request, num_seqs),
+        log_lines: lines::of(rules, &caches, slots),
+        caches: caches.iter().map(|cache| public(rules, cache)).collect(),
+    }
+}
+
+fn public(rules: &Rules, cache: &Cache) -> EngineCache {
+    let is_state = cache.name == Name::State;
+    let part = |bytes: Bytes| if is_state { Bytes::ZERO } else { bytes };
+    let states = cache
+        .cells
+        .total()
+        .saturating_mul(rules.states_per_sequence);
+    EngineCache {
+        label: cache.name.label().to_owned(),
+        tokens: if is_state {
+            states
+        } else {
+            cache.cells.total()
+        },
+        layers: cache.layers,
+        k_bytes: part(cache.k),
+        v_bytes: part(cache.v),
+        state_bytes: if is_state {
+            cache.k + cache.v
+        } else {
+            Bytes::ZERO
+        },
+    }
+}
