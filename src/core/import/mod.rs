@@ -8,6 +8,7 @@ mod hf_weights;
 mod layer_rules;
 mod layer_types;
 pub mod lenient_json;
+mod names;
 mod states;
 mod unread;
 mod wrong_file;
