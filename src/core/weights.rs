@@ -235,8 +235,7 @@ impl WeightTable {
 /// The layers `from..to` of one pipeline stage. All stages get the same number; what is left over goes one each to the
 /// stages before the last, counted backwards, so that the stages with the embedding and the head stay small.
 ///
-/// Source: vLLM `get_pp_indices`,
-/// <https://github.com/vllm-project/vllm/blob/main/vllm/distributed/utils.py>.
+/// Source: vLLM `get_pp_indices` (`vllm/distributed/utils.py`), whose partition `VLLM_PP_LAYER_PARTITION` can replace.
 ///
 /// ```
 /// # use kvscope::core::weights::pipeline_layers;

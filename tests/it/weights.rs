@@ -1,12 +1,15 @@
 //! Weights: bytes of every format, shards, pipeline stages.
 
-use kvscope::core::import::hf_config::import;
+use kvscope::core::import::{hf_config::import, lenient_json};
 use kvscope::core::model::ModelConfig;
 use kvscope::core::units::{Bytes, GIB, formats};
 use kvscope::core::weights::{
     Place, StoredWeights, WEIGHT_FORMATS, WeightFormat, WeightKind, WeightPart, WeightTable,
     pipeline_layers, weight_format,
 };
+use proptest::prelude::{any, prop_assert};
+use proptest::proptest;
+use proptest::sample::select;
 
 #[track_caller]
 fn format(id: &str) -> WeightFormat {
@@ -947,4 +950,49 @@ fn an_unknown_quantization_is_said() {
         );
     }
     assert_eq!(stored(r#""quantization_config": null"#), (None, Vec::new()));
+}
+
+/// Values that no dimension has, and some that one has.
+const VALUES: &[&str] = &[
+    "0",
+    "1",
+    "-1",
+    "3",
+    "4294967295",
+    "9007199254740991",
+    "1e300",
+    "null",
+    "true",
+    "\"auto\"",
+    "[]",
+    "{}",
+    "[0,4294967295]",
+    "[[1]]",
+    "\"1,2\"",
+];
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+
+    /// Any field of a real file with any value: an error or a count, never a panic or an overflow.
+    #[test]
+    fn no_field_panics(file in 0_usize..142, field in any::<usize>(), value in select(VALUES)) {
+        let mut files: Vec<_> = std::fs::read_dir("tests/data/configs").expect("configs").flatten().collect();
+        files.sort_by_key(std::fs::DirEntry::path);
+        let text = std::fs::read_to_string(files[file % files.len()].path()).expect("a file");
+        let mut config = lenient_json::parse(&text).expect("a config");
+        let value: serde_json::Value = serde_json::from_str(value).expect("a value");
+        let fields = match config.get_mut("text_config") {
+            Some(fields) => fields,
+            None => &mut config,
+        };
+        let keys: Vec<String> = fields.as_object().expect("an object").keys().cloned().collect();
+        fields[&keys[field % keys.len()]] = value;
+        if let Ok(model) = import(&config.to_string(), None) {
+            let format = model.stored.map_or(format("q4_0"), |stored| stored.format);
+            let whole = model.weights.bytes(&format);
+            prop_assert!(model.weights.bytes_per_gpu(&format, 3, 5) <= whole);
+            prop_assert!(model.weights.num_active_params() <= model.weights.num_params());
+        }
+    }
 }
