@@ -49,6 +49,9 @@ pub struct ModelConfig {
     pub num_nextn_predict_layers: u32,
     /// Query heads, zero when there are none.
     pub num_attention_heads: u32,
+    /// A window of every layer that is not shorter than the context, and so caps nothing; an engine that goes by the file
+    /// reserves for it all the same.
+    pub idle_window: Option<Tokens>,
     /// What the latent rows unfold into; `None` without latent attention or when the file does not say.
     pub unfolded_heads: Option<UnfoldedHeads>,
     /// Width of the residual stream.
@@ -98,6 +101,7 @@ impl ModelConfig {
             groups,
             num_nextn_predict_layers: 0,
             num_attention_heads: 0,
+            idle_window: None,
             unfolded_heads: None,
             hidden_size: 0,
             max_position_embeddings: None,

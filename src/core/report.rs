@@ -241,6 +241,11 @@ pub enum Warning {
         /// Which.
         field: &'static str,
     },
+    /// How the engine lays out one of the model's kinds of layer is not established; the bytes that tokens need are shown.
+    LayoutNotEstablished {
+        /// The engine.
+        engine: &'static str,
+    },
     /// The model has nothing that grows.
     NothingGrows,
     /// The weights could not be counted; the published count stands in.
@@ -716,6 +721,11 @@ fn warnings(
         .into_iter()
         .filter(|(_, value)| MAX_EXACT_INTEGER < *value);
     res.extend(not_exact.map(|(field, _)| Warning::NotExact { field }));
+    if !engines::is_established(setup) {
+        res.push(Warning::LayoutNotEstablished {
+            engine: scenario.engine.kind.id(),
+        });
+    }
     if kv_cache.bytes_per_token == Bytes::ZERO {
         res.push(Warning::NothingGrows);
     }

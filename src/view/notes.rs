@@ -109,6 +109,9 @@ pub fn warning(warning: &Warning, messages: &Messages) -> String {
             ],
         ),
         Warning::NotExact { field } => fill(&text.not_exact, &[("field", field)]),
+        Warning::LayoutNotEstablished { engine } => {
+            fill(&text.layout_not_established, &[("engine", engine)])
+        }
         Warning::NothingGrows => text.nothing_grows.clone().into_owned(),
         Warning::WeightsNotCounted => text.weights_not_counted.clone().into_owned(),
         Warning::StoredInOtherFormat {

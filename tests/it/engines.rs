@@ -7,7 +7,7 @@ use kvscope::core::engines::{EngineCache, EngineReport};
 use kvscope::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
 use kvscope::core::model::{ModelConfig, UnfoldedHeads};
 use kvscope::core::presets;
-use kvscope::core::report::{Report, report};
+use kvscope::core::report::{Report, Warning, report};
 use kvscope::core::scenario::{EngineKind, ModelChoice, ModelSource, Scenario};
 use kvscope::core::units::{Bytes, GIB, KIB, MIB, Tokens};
 use serde_json::{Map, Value, json};
@@ -319,6 +319,28 @@ fn posted_logs() {
         println!("{engine}: {reproduced} ({fitted}) / {documented}");
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn a_layout_that_is_not_established_is_said() {
+    let mut scenario = Scenario::default();
+    scenario.set("model", "deepseek-v4-pro").expect("a preset");
+    for kind in EngineKind::ALL {
+        scenario.engine.kind = *kind;
+        let res = report(&scenario);
+        let is_said = res
+            .warnings
+            .contains(&Warning::LayoutNotEstablished { engine: kind.id() });
+        assert_eq!(is_said, *kind != EngineKind::Exact, "{kind:?}");
+        assert!(
+            !is_said || res.engine.log_lines.is_empty(),
+            "{kind:?} prints nothing that is not known"
+        );
+        assert!(
+            !is_said || res.engine.num_blocks.is_none(),
+            "{kind:?} has no blocks that are not known"
+        );
+    }
 }
 
 /// Settings that change how an engine lays out its caches.

@@ -180,6 +180,10 @@ fn warnings() {
         "the weights could not be counted from the dimensions; the published count stands in",
     );
     check(
+        Warning::LayoutNotEstablished { engine: "vllm" },
+        "how vllm lays out the layers of this model is not established; the bytes that its tokens need are shown instead",
+    );
+    check(
         Warning::NothingGrows,
         "nothing in this model grows with the sequence: it keeps states of constant size",
     );

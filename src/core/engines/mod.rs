@@ -225,6 +225,19 @@ fn blocks_of_requests(request: &Request, num_seqs: u64, own: u64, block_size: u6
     shared.saturating_add(of_request.saturating_sub(shared).saturating_mul(num_seqs))
 }
 
+/// Whether the report is the engine's: not so for kinds of layer whose layout in it is not established.
+pub(super) fn is_established(setup: &Setup<'_>) -> bool {
+    let is_open = |group: &LayerGroup| {
+        matches!(
+            group.kind,
+            LayerKind::Compressed { .. } | LayerKind::Cross { .. }
+        )
+    };
+    setup.scenario.engine.kind == EngineKind::Exact
+        || !matches!(setup.plan, Plan::Exact)
+        || !setup.model.groups.iter().any(is_open)
+}
+
 /// The pool on one GPU, when the reader gave it.
 pub fn given_pool(setup: &Setup<'_>) -> Option<Bytes> {
     match &setup.plan {

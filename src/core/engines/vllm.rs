@@ -5,6 +5,8 @@ mod layout;
 use super::lines::{gib_short, grouped};
 use super::{EngineCache, EngineDefaults, EngineReport, Parts, max_model_len};
 use crate::core::fit::largest;
+use crate::core::layer::LayerKind;
+use crate::core::model::LayerGroup;
 use crate::core::scenario::Scenario;
 use crate::core::setup::{Request, Setup};
 use crate::core::units::{Bytes, GIB, Tokens};
@@ -66,7 +68,40 @@ pub(super) fn plan(setup: &Parts<'_>) -> Option<Layout> {
         num_speculative_tokens: u64::from(scenario.num_speculative_tokens),
         context_parallel_size: u64::from(engine.decode_context_parallel_size.max(1)),
     };
-    Layout::new(setup.stages, settings)
+    match setup.model.idle_window {
+        // A window is a window, however long: it costs the block that its unaligned beginning needs.
+        Some(window) => Layout::new(&with_window(setup.stages, window), settings),
+        None => Layout::new(setup.stages, settings),
+    }
+}
+
+fn with_window(stages: &[Vec<LayerGroup>], window: Tokens) -> Vec<Vec<LayerGroup>> {
+    let with_window = |group: &LayerGroup| match group.kind {
+        LayerKind::Full {
+            num_key_value_heads,
+            head_dim,
+            v_head_dim,
+        } => LayerGroup {
+            kind: LayerKind::Sliding {
+                window,
+                num_key_value_heads,
+                head_dim,
+                v_head_dim,
+            },
+            ..*group
+        },
+        LayerKind::Sliding { .. }
+        | LayerKind::Chunked { .. }
+        | LayerKind::Latent { .. }
+        | LayerKind::Compressed { .. }
+        | LayerKind::Recurrent(_)
+        | LayerKind::Cross { .. }
+        | LayerKind::Shared => *group,
+    };
+    stages
+        .iter()
+        .map(|groups| groups.iter().map(with_window).collect())
+        .collect()
 }
 
 /// Blocks that the reader gave, or the tokens that the engine printed for them.
@@ -154,7 +189,7 @@ pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
     }
     EngineReport {
         kind: setup.scenario.engine.kind.id(),
-        block_size: layout.kinds.first().map(|kind| kind.block_size),
+        block_size: layout.attention().map(|kind| kind.block_size),
         num_blocks: Some(num_blocks),
         kv_cache_size_tokens: Some(tokens),
         kv_cache_size_tokens_legacy: Some(legacy),
@@ -249,8 +284,7 @@ fn caches(layout: &Layout, num_blocks: u64) -> Vec<EngineCache> {
     let layers = layout.kinds.iter().map(|kind| kind.layers).sum();
     let tokens = num_blocks.saturating_mul(layout.smallest_block());
     let parts = layout
-        .kinds
-        .first()
+        .attention()
         .map_or((0, 0, 0), |kind| layout.parts(kind));
     let pages = layout.bytes_per_block.0 / layout.page().max(1);
     vec![cache(groups.join(" + "), tokens, layers, pages, parts)]

@@ -13,7 +13,7 @@ use super::layer_types::{self, LayerType, missing, positive, quoted};
 use super::states::{NoState, recurrent_state};
 use super::{ImportError, context, hf_weights, lenient_json, unread, wrong_file};
 use crate::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
-use crate::core::model::{ImportNote, ModelConfig};
+use crate::core::model::{ImportNote, LayerGroup, ModelConfig};
 use crate::core::units::{ElementFormat, Tokens, formats};
 
 /// Reads the text of a config.json. `name` is shown; without it, the name the file gives itself or its `model_type`.
@@ -69,6 +69,7 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
     res.num_nextn_predict_layers = num_nextn_predict_layers(&view);
     res.num_attention_heads = view.dim("num_attention_heads").unwrap_or(0);
     res.unfolded_heads = unfolded_heads(&view);
+    res.idle_window = idle_window(&view, &res);
     res.hidden_size = view.dim("hidden_size").unwrap_or(0);
     res.max_position_embeddings = context;
     res.dtype = dtype(&view);
@@ -400,6 +401,18 @@ fn dtype(view: &ConfigView<'_>) -> ElementFormat {
         Some("float16" | "fp16" | "half") => formats::F16,
         _ => formats::BF16,
     }
+}
+
+/// The window of a file whose layers all keep everything because the context is not longer.
+fn idle_window(view: &ConfigView<'_>, model: &ModelConfig) -> Option<Tokens> {
+    let is_uniform = matches!(
+        model.groups.as_slice(),
+        [LayerGroup {
+            kind: LayerKind::Full { .. },
+            ..
+        }]
+    );
+    given_window(view).filter(|_| is_uniform && view.flag("use_sliding_window") != Some(false))
 }
 
 /// A window in the file of an architecture that has none.

@@ -17,6 +17,7 @@ texts! {
         prefix_above_prompt: "a shared prefix of {shared_prefix_tokens} tokens is longer than the prompt; all {prompt_tokens} prompt tokens are shared",
         rows_not_whole: "a row of {row_elements} elements is not whole blocks of {block_elements}, which {format} needs; engines refuse this or pad the row",
         not_exact: "{field} is above 2^53 and is rounded where JavaScript reads it",
+        layout_not_established: "how {engine} lays out the layers of this model is not established; the bytes that its tokens need are shown instead",
         nothing_grows: "nothing in this model grows with the sequence: it keeps states of constant size",
         weights_not_counted: "the weights could not be counted from the dimensions; the published count stands in",
         stored_in_other_format: "the model's own file stores its weights as {stored}; here they are counted as {weight_format}",

@@ -323,6 +323,12 @@ impl Layout {
         Bytes(self.page()).times(most.unwrap_or(0))
     }
 
+    /// The first kind with attention, whose block the engine prints; of a model without, the first.
+    pub(super) fn attention(&self) -> Option<&Kind> {
+        let attention = self.kinds.iter().find(|kind| kind.need != Need::State);
+        attention.or(self.kinds.first())
+    }
+
     /// Bytes of a block of one layer; for one group of different pages, the largest.
     pub(super) fn page(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.page).max().unwrap_or(0)
