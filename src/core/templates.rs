@@ -1,6 +1,6 @@
 //! What chat templates and providers do with earlier thinking: dated, per model family.
 //!
-//! Source of the rows marked [`TEMPLATES`]: the Jinja templates of ikawrakow/ik_llama.cpp at 8337e4c (`models/templates`),
+//! Source of the rows marked `TEMPLATES`: the Jinja templates of ikawrakow/ik_llama.cpp at 8337e4c (`models/templates`),
 //! rendered with Jinja2 3.1.6; a marker put in the earlier thinking was searched for in the next prompt. Repository
 //! copies, some adapted for that engine; vendors update theirs.
 
