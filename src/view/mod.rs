@@ -1,6 +1,12 @@
 //! How it is said: strings in, strings out, no DOM.
 
+pub mod axis;
+pub mod chart;
+pub mod charts;
+pub mod markup;
 pub mod notes;
 pub mod numbers;
 pub mod sentence;
+pub mod svg;
+pub mod table;
 pub mod text;

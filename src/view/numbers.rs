@@ -127,8 +127,12 @@ impl<'a> Numbers<'a> {
         fill(&self.units.bytes, &[("n", &self.integer(bytes.0))])
     }
 
-    /// In this unit, so that labels of one figure compare: two decimals below 10, one below 100, none above.
+    /// In this unit, so that labels of one figure compare: two decimals below 10, one below 100, none above. Below a tenth
+    /// of the unit in the amount's own, where its figures are.
     pub fn bytes_in(&self, bytes: Bytes, unit: ByteUnit) -> String {
+        if Bytes::ZERO < bytes && bytes.0 < unit.bytes() / 10 {
+            return self.bytes_short(bytes);
+        }
         self.with_unit(&self.figures(bytes, unit, 3), unit)
     }
 
@@ -139,6 +143,11 @@ impl<'a> Numbers<'a> {
         };
         let decimals = (0..2).find(is_exact).unwrap_or(2);
         self.decimal(scaled_ratio(bytes.0, unit.bytes(), decimals), decimals)
+    }
+
+    /// [`Self::bytes_tick`] with the unit: `80 GiB`.
+    pub fn bytes_tick_with_unit(&self, bytes: Bytes, unit: ByteUnit) -> String {
+        self.with_unit(&self.bytes_tick(bytes, unit), unit)
     }
 
     /// The largest unit in which the rounded amount is at least one.
@@ -184,17 +193,13 @@ impl<'a> Numbers<'a> {
         fill(template, &[("n", n)])
     }
 
-    /// `part` of `whole` in percent with so many decimals: `83.13 %`; zero of nothing is `0 %`.
+    /// `part` of `whole` in percent with so many decimals: `83.13 %`. Something is never written as nothing: `< 0.1 %`.
     pub fn percent(&self, part: u64, whole: u64, decimals: u32) -> String {
-        let scaled = if whole == 0 {
-            0
-        } else {
-            scaled_ratio(part, whole, decimals + 2)
-        };
-        let n = if scaled == 0 {
-            "0".to_owned()
-        } else {
-            self.decimal(scaled, decimals)
+        let scaled = scaled_ratio(part, whole, decimals + 2);
+        let n = match (part, scaled) {
+            (0, _) => self.integer(0),
+            (_, 0) => fill(&self.units.less_than, &[("n", &self.decimal(1, decimals))]),
+            (_, scaled) => self.decimal(scaled, decimals),
         };
         fill(&self.units.percent, &[("n", &n)])
     }

@@ -1,5 +1,6 @@
 //! The one native test binary: a module for each topic.
 
+mod charts;
 mod engines;
 mod gpus;
 mod import;

@@ -87,7 +87,7 @@ texts! {
         sweep_longest: "longest {n}",
         sweep_column_kv: "{name}: KV per GPU, bytes",
         sweep_column_concurrency: "{name}: requests at once",
-        sweep_summary: "With {thinking} thinking {thinking?token|tokens} {now} such {now?request fits|requests fit} at once; with {far} {far_count} {far_count?fits|fit}. {longest}",
+        sweep_summary: "With {thinking} thinking {thinking?token|tokens} {now} such {now?request fits|requests fit} at once, with {far} it is {far_count}. {longest}",
         sweep_longest_memory: "The longest thinking that fits is {n} {n?token|tokens}.",
         sweep_longest_context: "The longest thinking is {n} {n?token|tokens}, where the model's trained context ends.",
         sweep_longest_none: "Not even a request without thinking fits.",

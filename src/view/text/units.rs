@@ -28,7 +28,8 @@ texts! {
         gpus: "{n} {n?GPU|GPUs}",
         times: "{n} × {what}",
         list_separator: ", ",
-        less_than: "less than {value}",
+        less_than: "< {n}",
+        or_more: "{n} or more",
         yes: "yes",
         no: "no",
     }
