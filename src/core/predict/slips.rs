@@ -129,7 +129,7 @@ slips! {
     OneOfKAndV "P1" PerToken PER_TOKEN, Worlds(|s| heads(s, |h| Heads { v: 0, ..h })), "",
         "K without V.";
     QueryHeads "P2" PerToken PER_TOKEN, Worlds(|s| heads(s, |h| Heads { count: h.query, ..h })),
-        "pytorch/torchtune#38; hahnyuan/LLM-Viewer#12",
+        "meta-pytorch/torchtune#38; hahnyuan/LLM-Viewer#12",
         "Query heads in place of key and value heads.";
     HiddenSize "P3" PerToken PER_TOKEN, Worlds(|s| heads(s, |h| Heads { count: 1, k: h.hidden, v: h.hidden, ..h })),
         "vllm-project/vllm#29736, in review",
@@ -142,7 +142,8 @@ slips! {
         }
     }), "",
         "One layer.";
-    OneHead "P5" PerToken PER_TOKEN, Worlds(|s| heads(s, |h| Heads { count: 1, ..h })), "",
+    OneHead "P5" PerToken PER_TOKEN, Worlds(|s| heads(s, |h| Heads { count: 1, ..h })),
+        "rohitg00/ai-engineering-from-scratch#57, in review",
         "One key and value head.";
     BitsAsBytes "P6" PerToken PER_TOKEN, Worlds(|s| format(s, |f| ElementFormat { block_bytes: f.block_bytes * 8, ..f })), "",
         "Bits of a number taken for its bytes.";
@@ -167,14 +168,15 @@ slips! {
     HeadSizeByKvHeads "P14" PerToken PER_TOKEN, Worlds(|s| heads(s, |h| {
         let size = h.hidden / h.count.max(1);
         Heads { k: size, v: size, ..h }
-    })), "LMCache/LMCache#688",
+    })), "",
         "The hidden size divided by key and value heads, in place of the head size.";
     OneGpusShare "P15" PerToken &[BytesPerToken, PerSeqBytes, TotalBytes], Values(|s, question, _| {
         let replicas = u64::from(s.scenario.data_parallel_size.max(1));
         right(s, question, |right| right / (s.report.hardware.num_gpus / replicas) as f64)
     }), "",
         "One GPU's share taken for the whole.";
-    HeadsTimesHidden "P17" PerToken PER_TOKEN, Worlds(|s| heads(s, |h| Heads { k: h.hidden, v: h.hidden, ..h })), "",
+    HeadsTimesHidden "P17" PerToken PER_TOKEN, Worlds(|s| heads(s, |h| Heads { k: h.hidden, v: h.hidden, ..h })),
+        "jranaraki/vllm-fit#2, with query heads",
         "Key and value heads times hidden size.";
 
     // What is measured.
@@ -313,10 +315,17 @@ slips! {
         "The limit on the output taken for the thinking's.";
 
     // Beside the collection.
-    WindowIgnored "X1" PerToken HELD_BYTES, Worlds(|s| vec![with_layers(&s.scenario, without_window)]), "",
+    WindowIgnored "X1" PerToken HELD_BYTES, Worlds(|s| vec![with_layers(&s.scenario, without_window)]),
+        "unslothai/unsloth#4757: 81 GB for the 10 of Gemma 3 27B",
         "Windows ignored: every layer as if it kept every token.";
-    LatentTwice "X2" PerToken PER_TOKEN, Worlds(|s| vec![with_layers(&s.scenario, latent_twice)]), "",
+    LatentTwice "X2" PerToken PER_TOKEN, Worlds(|s| vec![with_layers(&s.scenario, latent_twice)]),
+        "LMCache/LMCache#694, a calculator",
         "A latent row counted for K and again for V.";
+    HeadSizeFromHidden "X8" PerToken PER_TOKEN, Worlds(|s| heads(s, |h| {
+        let size = h.hidden / h.query.max(1);
+        Heads { k: size, v: size, ..h }
+    })), "LMCache/LMCache#688; vllm-project/vllm#2622",
+        "The hidden size divided by query heads, where the file says another head size.";
     AllRequests "X3" Total &[PerSeqBytes], Values(|s, _, _| s.right(TotalBytes).into_iter().collect()), "",
         "All requests' cache for one request.";
     NotDivided "X4" Fit &[PerGpuBytes], Values(|s, _, _| s.right(TotalBytes).into_iter().collect()), "",
