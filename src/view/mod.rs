@@ -6,6 +6,7 @@ pub mod charts;
 pub mod markup;
 pub mod notes;
 pub mod numbers;
+pub mod predict;
 pub mod sentence;
 pub mod svg;
 pub mod table;

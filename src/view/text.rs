@@ -9,14 +9,17 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 pub mod charts;
+pub mod loaded;
 pub mod notes;
 pub mod page;
+pub mod predict;
 pub mod units;
 pub mod working;
 
 pub use charts::ChartText;
 pub use notes::NoteText;
 pub use page::PageText;
+pub use predict::PredictText;
 pub use units::UnitText;
 pub use working::WorkingText;
 
@@ -213,4 +216,14 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
         }
     }
     res
+}
+
+/// The files of words that the page loads when it needs them: name and content. Not in the module that the page starts
+/// with, and so not in a build for it.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn exports() -> Vec<(String, String)> {
+    vec![(
+        "en-predict.json".to_owned(),
+        predict::PredictWords::ENGLISH.to_json().to_string(),
+    )]
 }

@@ -9,6 +9,7 @@ mod lengths;
 mod link;
 mod numbers;
 mod predict;
+mod predict_words;
 mod presets;
 mod price;
 mod report;

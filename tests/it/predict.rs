@@ -22,7 +22,7 @@ type Pairs<'a> = &'a [(&'a str, &'a str)];
 
 const COMMA: AnswerStyle = AnswerStyle {
     decimal: ',',
-    words: &[],
+    words: Vec::new(),
 };
 
 fn scenario(pairs: Pairs<'_>) -> Scenario {

@@ -152,19 +152,19 @@ pub enum Word {
 }
 
 /// How numbers are written in a language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerStyle {
     /// What stands before the fraction: `.` or `,`. The other one groups.
     pub decimal: char,
     /// The language's own words, in lower case.
-    pub words: &'static [(&'static str, Word)],
+    pub words: Vec<(String, Word)>,
 }
 
 impl AnswerStyle {
     /// English.
     pub const ENGLISH: Self = Self {
         decimal: '.',
-        words: &[],
+        words: Vec::new(),
     };
 }
 
@@ -661,7 +661,7 @@ fn scale_words<'a>(
         .words
         .iter()
         .filter_map(|(word, meaning)| match meaning {
-            Word::Scale(scale) => Some((*word, vec![*scale as f64])),
+            Word::Scale(scale) => Some((word.as_str(), vec![*scale as f64])),
             Word::Unit(_) | Word::Yes | Word::No => None,
         });
     let shared = [

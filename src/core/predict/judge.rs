@@ -180,7 +180,12 @@ fn is_rounded(reading: &Reading, value: f64) -> bool {
 
 /// The right answer that the reading is, if any: the headline's unless only another one has the digits typed.
 fn right_variant(reading: &Reading, rights: &[RightAnswer]) -> Option<Option<Variant>> {
-    let mut matching = rights.iter().filter(|right| matches(reading, right.value));
+    // Whole requests are not a quotient that was left unrounded, however near they are.
+    let is_whole = reading.value.fract() == 0.0;
+    let mut matching = rights
+        .iter()
+        .filter(|right| !(is_whole && right.variant == Some(Variant::NotRounded)))
+        .filter(|right| matches(reading, right.value));
     let first = matching.next()?;
     if first.variant.is_none() && !is_rounded(reading, first.value) {
         let exact = matching.find(|right| is_rounded(reading, right.value));
@@ -260,7 +265,8 @@ const SAME_SCENARIO: [Question; 10] = [
 ];
 
 impl FollowUp {
-    /// The question that tells the most pairs of these slips apart; for a probe, the most of them from the right idea.
+    /// The question that tells the most pairs of these slips apart, about the same scenario if one tells any; for a probe,
+    /// the most of them from the right idea.
     /// `None` where no question tells any.
     pub fn find(
         situation: &Situation,
@@ -270,6 +276,11 @@ impl FollowUp {
     ) -> Option<Self> {
         let mut best: Option<(usize, Self)> = None;
         for (change, scenario, question) in changes(situation, asked) {
+            // What someone multiplied is easier to say than a new number is to compute.
+            let is_simpler = |best: &(usize, Self)| best.1.change == Change::Nothing;
+            if change != Change::Nothing && best.as_ref().is_some_and(is_simpler) {
+                break;
+            }
             let changed = Situation::new(&scenario);
             if !changed.asks(question) {
                 continue;

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::answer::Dimension;
 use crate::core::engines;
+use crate::core::fit::largest;
 use crate::core::layer::LayerKind;
 use crate::core::model::{LayerGroup, ModelConfig};
 use crate::core::report::{Report, bytes_per_token, report};
 use crate::core::scenario::{EngineKind, ModelChoice, ParallelSize, Scenario};
 use crate::core::setup::{Request, Setup};
 use crate::core::turns::{Conversation, Plan, Policy};
-use crate::core::units::Tokens;
+use crate::core::units::{Bytes, Tokens};
 
 /// A question, in the order in which the steps build on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -132,6 +133,8 @@ pub enum Variant {
     NotRounded,
     /// Before rounding down to whole blocks.
     NotWholeBlocks,
+    /// Computed from amounts of four figures, which here tip a whole request.
+    RoundedAmounts,
 }
 
 /// A right answer.
@@ -174,7 +177,9 @@ impl Situation {
             KvPoolBytes => scenario.engine.available_kv_cache_bytes.is_none(),
             Fits => true,
             MaxConcurrency => fits_some && 0 < report.fit.max_concurrency,
-            MaxThinking => report.fit.max_thinking_tokens.is_some(),
+            MaxThinking => {
+                report.fit.max_thinking_tokens.is_some() && 0 < report.kv_cache.bytes_per_token.0
+            }
             MaxThinkingUnderLimit => {
                 let limit = output_limit(scenario);
                 report.fit.max_thinking_tokens.is_some() && scenario.answer_tokens < limit
@@ -259,7 +264,11 @@ impl Situation {
                     also(Variant::WithoutPadding, exact.right(question));
                 }
                 if question == MaxConcurrency {
-                    also(Variant::NotRounded, Some(self.concurrency_not_rounded()));
+                    let exact = self.concurrency_not_rounded();
+                    also(Variant::NotRounded, Some(exact));
+                    for factor in [1.0 - AMOUNT_ERROR, 1.0 + AMOUNT_ERROR] {
+                        also(Variant::RoundedAmounts, Some((exact * factor).floor()));
+                    }
                 }
             }
             ReusedAfterStrip => {
@@ -325,10 +334,35 @@ impl Situation {
     }
 
     pub(super) fn concurrency_not_rounded(&self) -> f64 {
-        let setup = Setup::new(&self.scenario);
         let replicas = f64::from(self.scenario.data_parallel_size.max(1));
-        let one = engines::reserved_bytes(&setup, &Request::of(&self.scenario), 1);
-        replicas * self.report.hbm.kv_pool_bytes.0 as f64 / (one.0.max(1) as f64)
+        let (shared, own) = self.shared_and_own_per_gpu();
+        let pool = self.report.hbm.kv_pool_bytes.minus(shared);
+        replicas * pool.0 as f64 / (own.0.max(1) as f64)
+    }
+
+    /// Tokens of one request that memory holds, whatever the model's context is; `None` when not even prompt and answer fit.
+    pub fn room(&self) -> Option<Tokens> {
+        let setup = Setup::new(&self.scenario);
+        let (request, num_seqs) = (Request::of(&self.scenario), setup.seqs_per_replica());
+        let fits = |thinking| {
+            let request = Request {
+                thinking: Tokens(thinking),
+                ..request
+            };
+            engines::reserved_bytes(&setup, &request, num_seqs) <= self.report.hbm.kv_pool_bytes
+        };
+        // A model whose cache stops growing fits any length; 2^40 tokens stand for that.
+        let thinking = largest(1 << 40, fits)?;
+        Some(Tokens(thinking).plus(request.prompt).plus(request.answer))
+    }
+
+    /// Bytes on the fullest GPU, as the engine reserves them: what all requests share, and what each takes beside it.
+    pub fn shared_and_own_per_gpu(&self) -> (Bytes, Bytes) {
+        let setup = Setup::new(&self.scenario);
+        let request = Request::of(&self.scenario);
+        let reserved = |num_seqs| engines::reserved_bytes(&setup, &request, num_seqs);
+        let own = reserved(2).minus(reserved(1));
+        (reserved(1).minus(own), own)
     }
 
     /// Bytes that one token of one request adds on the fullest GPU.
@@ -385,6 +419,9 @@ impl Situation {
         }
     }
 }
+
+/// How far an amount of four figures, or the quotient of two, may be off.
+const AMOUNT_ERROR: f64 = 0.001;
 
 /// The limit on the output that the question about a call's budget names: 32,768, the maximum with which DeepSeek-R1 and
 /// Qwen3 were evaluated, or the next power of two that holds the scenario's output.

@@ -6,11 +6,8 @@
 
 use super::answer::{Prefix, Unit};
 use super::question::{Question, Situation, one_layer, output_limit, with_layers, with_model};
-use crate::core::engines;
-use crate::core::fit::largest;
 use crate::core::layer::LayerKind;
 use crate::core::scenario::Scenario;
-use crate::core::setup::{Request, Setup};
 use crate::core::turns::Policy;
 use crate::core::units::{Bytes, ElementFormat, GB, GIB, KvFormat, Tokens, formats};
 
@@ -102,8 +99,7 @@ slips! {
     AnswerOnly "T2" Tokens TOKEN_QUESTIONS, Worlds(|s| tokens(s, |t| (0, 0, t.2))), "",
         "Only what is seen.";
     ThinkingFree "T3" Tokens TOKEN_QUESTIONS, Worlds(|s| tokens(s, |t| (t.0, 0, t.2))),
-        "a gateway left Gemini's thoughtsTokenCount out of usage; early DeepSeek API documentation did not count the \
-         chain of thought in the context",
+        "early DeepSeek API documentation left the chain of thought out of the context's count",
         "Prompt and answer, as if hidden tokens were not there.";
     ThinkingOnly "T4" Tokens TOKEN_QUESTIONS, Worlds(|s| tokens(s, |t| (0, t.1, 0))), "",
         "Only the thinking.";
@@ -111,8 +107,7 @@ slips! {
         "Thinking and answer, without the prompt.";
     AnswerNotCached "T6" Tokens TOKEN_QUESTIONS, Worlds(|s| tokens(s, |t| (t.0, t.1, 0))), "",
         "Prompt and thinking, without the answer.";
-    ThinkingTwice "T7" Tokens TOKEN_QUESTIONS, Worlds(|s| tokens(s, |t| (t.0, 2 * t.1, t.2))),
-        "usage reports put thinking inside completion tokens; adding both counts it twice",
+    ThinkingTwice "T7" Tokens TOKEN_QUESTIONS, Worlds(|s| tokens(s, |t| (t.0, 2 * t.1, t.2))), "",
         "Thinking once more, beside the completion that holds it already.";
     AverageLength "T8" Tokens TOKEN_QUESTIONS, Worlds(|s| tokens(s, |t| (t.0, t.1.midpoint(t.2) , 0))), "",
         "The mean over the request's life, not the peak.";
@@ -301,17 +296,11 @@ slips! {
     OthersForgotten "L3" Fit &[MaxThinking], Worlds(|s| edited(s, |scenario| scenario.num_seqs = 1)), "",
         "The other requests forgotten.";
     WindowForgotten "L4" Fit &[MaxThinking], Values(|s, _, _| {
-        let setup = Setup::new(&s.scenario);
-        let (request, num_seqs) = (Request::of(&s.scenario), setup.seqs_per_replica());
-        let fits = |thinking| {
-            let request = Request { thinking: Tokens(thinking), ..request };
-            engines::reserved_bytes(&setup, &request, num_seqs) <= s.report.hbm.kv_pool_bytes
-        };
-        largest(1 << 40, fits).map(|tokens| tokens as f64).into_iter().collect()
+        let taken = s.scenario.prompt_tokens.plus(s.scenario.answer_tokens);
+        s.room().map(|room| room.minus(taken).0 as f64).into_iter().collect()
     }), "",
         "The model's own context forgotten.";
-    LimitIsThinking "L5" Fit &[MaxThinkingUnderLimit], Values(|s, _, _| vec![output_limit(&s.scenario).0 as f64]),
-        "OpenAI and Anthropic documentation: the limit covers thinking and answer",
+    LimitIsThinking "L5" Fit &[MaxThinkingUnderLimit], Values(|s, _, _| vec![output_limit(&s.scenario).0 as f64]), "",
         "The limit on the output taken for the thinking's.";
 
     // Beside the collection.

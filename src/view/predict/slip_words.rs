@@ -1,0 +1,92 @@
+//! Which words belong to which slip.
+
+use crate::core::predict::SlipId;
+use crate::view::text::PredictText;
+
+/// The name of a slip, for lists, and what is said to the one who made it. A slip without words does not compile.
+pub(super) fn words(id: SlipId, text: &PredictText) -> (&str, &str) {
+    match id {
+        SlipId::PromptOnly => (text.name_prompt_only(), text.slip_prompt_only()),
+        SlipId::AnswerOnly => (text.name_answer_only(), text.slip_answer_only()),
+        SlipId::ThinkingFree => (text.name_thinking_free(), text.slip_thinking_free()),
+        SlipId::ThinkingOnly => (text.name_thinking_only(), text.slip_thinking_only()),
+        SlipId::GeneratedOnly => (text.name_generated_only(), text.slip_generated_only()),
+        SlipId::AnswerNotCached => (text.name_answer_not_cached(), text.slip_answer_not_cached()),
+        SlipId::ThinkingTwice => (text.name_thinking_twice(), text.slip_thinking_twice()),
+        SlipId::AverageLength => (text.name_average_length(), text.slip_average_length()),
+        SlipId::WholeWindow => (text.name_whole_window(), text.slip_whole_window()),
+        SlipId::WordsForTokens => (text.name_words_for_tokens(), text.slip_words_for_tokens()),
+        SlipId::OneOfKAndV => (text.name_one_of_k_and_v(), text.slip_one_of_k_and_v()),
+        SlipId::QueryHeads => (text.name_query_heads(), text.slip_query_heads()),
+        SlipId::HiddenSize => (text.name_hidden_size(), text.slip_hidden_size()),
+        SlipId::OneLayer => (text.name_one_layer(), text.slip_one_layer()),
+        SlipId::OneHead => (text.name_one_head(), text.slip_one_head()),
+        SlipId::BitsAsBytes => (text.name_bits_as_bytes(), text.slip_bits_as_bytes()),
+        SlipId::FourBytes => (text.name_four_bytes(), text.slip_four_bytes()),
+        SlipId::OneByte => (text.name_one_byte(), text.slip_one_byte()),
+        SlipId::WeightsFormat => (text.name_weights_format(), text.slip_weights_format()),
+        SlipId::NoHeadSize => (text.name_no_head_size(), text.slip_no_head_size()),
+        SlipId::TwoTwice => (text.name_two_twice(), text.slip_two_twice()),
+        SlipId::GroupSize => (text.name_group_size(), text.slip_group_size()),
+        SlipId::QueriesToo => (text.name_queries_too(), text.slip_queries_too()),
+        SlipId::HeadSizeByKvHeads => (
+            text.name_head_size_by_kv_heads(),
+            text.slip_head_size_by_kv_heads(),
+        ),
+        SlipId::OneGpusShare => (text.name_one_gpus_share(), text.slip_one_gpus_share()),
+        SlipId::HeadsTimesHidden => (
+            text.name_heads_times_hidden(),
+            text.slip_heads_times_hidden(),
+        ),
+        SlipId::WeightsToo => (text.name_weights_too(), text.slip_weights_too()),
+        SlipId::AttentionMatrix => (text.name_attention_matrix(), text.slip_attention_matrix()),
+        SlipId::EveryStep => (text.name_every_step(), text.slip_every_step()),
+        SlipId::OneRequest => (text.name_one_request(), text.slip_one_request()),
+        SlipId::FreedAfterThinking => (
+            text.name_freed_after_thinking(),
+            text.slip_freed_after_thinking(),
+        ),
+        SlipId::WindowAssumed => (text.name_window_assumed(), text.slip_window_assumed()),
+        SlipId::DecimalAsBinary => (text.name_decimal_as_binary(), text.slip_decimal_as_binary()),
+        SlipId::BinaryAsDecimal => (text.name_binary_as_decimal(), text.slip_binary_as_decimal()),
+        SlipId::MixedPowers => (text.name_mixed_powers(), text.slip_mixed_powers()),
+        SlipId::Bits => (text.name_bits(), text.slip_bits()),
+        SlipId::ThousandFold => (text.name_thousand_fold(), text.slip_thousand_fold()),
+        SlipId::WeightsForgotten => (text.name_weights_forgotten(), text.slip_weights_forgotten()),
+        SlipId::WholeMemory => (text.name_whole_memory(), text.slip_whole_memory()),
+        SlipId::GibForGb => (text.name_gib_for_gb(), text.slip_gib_for_gb()),
+        SlipId::AnyGpuCount => (text.name_any_gpu_count(), text.slip_any_gpu_count()),
+        SlipId::PromptsFit => (text.name_prompts_fit(), text.slip_prompts_fit()),
+        SlipId::ThinkingLeftOut => (text.name_thinking_left_out(), text.slip_thinking_left_out()),
+        SlipId::AverageOccupancy => (text.name_average_occupancy(), text.slip_average_occupancy()),
+        SlipId::RoundedUp => (text.name_rounded_up(), text.slip_rounded_up()),
+        SlipId::ManyHeads => (text.name_many_heads(), text.slip_many_heads()),
+        SlipId::FullWindows => (text.name_full_windows(), text.slip_full_windows()),
+        SlipId::TokensForRequests => (
+            text.name_tokens_for_requests(),
+            text.slip_tokens_for_requests(),
+        ),
+        SlipId::NothingReserved => (text.name_nothing_reserved(), text.slip_nothing_reserved()),
+        SlipId::AnswerNotReserved => (
+            text.name_answer_not_reserved(),
+            text.slip_answer_not_reserved(),
+        ),
+        SlipId::OthersForgotten => (text.name_others_forgotten(), text.slip_others_forgotten()),
+        SlipId::WindowForgotten => (text.name_window_forgotten(), text.slip_window_forgotten()),
+        SlipId::LimitIsThinking => (text.name_limit_is_thinking(), text.slip_limit_is_thinking()),
+        SlipId::WindowIgnored => (text.name_window_ignored(), text.slip_window_ignored()),
+        SlipId::LatentTwice => (text.name_latent_twice(), text.slip_latent_twice()),
+        SlipId::HeadSizeFromHidden => (
+            text.name_head_size_from_hidden(),
+            text.slip_head_size_from_hidden(),
+        ),
+        SlipId::AllRequests => (text.name_all_requests(), text.slip_all_requests()),
+        SlipId::NotDivided => (text.name_not_divided(), text.slip_not_divided()),
+        SlipId::PromptInLimit => (text.name_prompt_in_limit(), text.slip_prompt_in_limit()),
+        SlipId::SameTextSameCache => (
+            text.name_same_text_same_cache(),
+            text.slip_same_text_same_cache(),
+        ),
+        SlipId::NothingStripped => (text.name_nothing_stripped(), text.slip_nothing_stripped()),
+    }
+}
