@@ -14,6 +14,7 @@ pub mod presets;
 pub mod price;
 pub mod report;
 pub mod scenario;
+pub mod serve;
 pub mod setup;
 pub mod speed;
 pub mod templates;

@@ -13,6 +13,7 @@ mod predict_words;
 mod presets;
 mod price;
 mod report;
+mod serve;
 mod speed;
 mod text;
 mod tidy;

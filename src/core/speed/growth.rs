@@ -69,7 +69,8 @@ impl Growth {
         (0.0 < slope && tokens < 9e15).then_some(tokens as u64)
     }
 
-    pub(super) fn bends(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+    /// Tokens at which the lines bend, ascending, with 0 and an end far away.
+    pub fn bends(&self) -> impl Iterator<Item = u64> + Clone + '_ {
         self.knots.iter().map(|(n, _)| *n)
     }
 }

@@ -62,6 +62,8 @@ pub struct SpeedInputs {
     pub num_experts_per_tok: u32,
     /// Parameters of the whole model that one token is multiplied with.
     pub num_multiplied_params: f64,
+    /// Of them the output head's, which an engine need only multiply with where it samples.
+    pub num_head_params: f64,
     /// Decoder layers.
     pub num_hidden_layers: f64,
     /// Width of the residual stream, which ranks exchange.
@@ -147,6 +149,7 @@ impl SpeedInputs {
             num_experts: weights.num_experts,
             num_experts_per_tok: weights.num_experts_per_tok,
             num_multiplied_params: weights.num_active_params() as f64 - lookup_params(model) as f64,
+            num_head_params: head_params(model) as f64,
             num_hidden_layers: model.num_hidden_layers() as f64,
             hidden_size: f64::from(model.hidden_size),
             cache_bytes: Growth::sample(&bends, |n| {
@@ -259,6 +262,16 @@ fn lookup_params(model: &ModelConfig) -> u64 {
         .iter()
         .filter(|part| part.kind == WeightKind::Embedding && part.place == Place::FirstStage)
         .fold(0, |sum, part| part.num_params.saturating_add(sum))
+}
+
+/// Parameters of the output head, which may be the embedding.
+fn head_params(model: &ModelConfig) -> u64 {
+    let parts = model.weights.parts.iter().filter(|part| match part.kind {
+        WeightKind::Head => true,
+        WeightKind::Embedding => part.place != Place::FirstStage,
+        _ => false,
+    });
+    parts.fold(0, |sum, part| part.num_params.saturating_add(sum))
 }
 
 /// Bytes that one rank reads, over all stages: of the routed experts, or of everything else but looked-up tables.

@@ -241,6 +241,51 @@ fn overlap(a: f64, b: f64, power: f64) -> f64 {
     long * (1.0 + ratio.powf(power)).powf(1.0 / power)
 }
 
+/// A machine as one step sees it, for steps that are not all alike: the constants worked out for its inputs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Machine {
+    /// Seconds for each byte that one rank reads.
+    pub seconds_per_byte: f64,
+    /// Seconds for each operation of the whole model.
+    pub seconds_per_operation: f64,
+    /// How reading and computing overlap: see [`SpeedConstants::overlap_power`].
+    pub overlap_power: f64,
+    /// Seconds that each step adds.
+    pub seconds_per_step: f64,
+    /// Seconds that each sequence adds that gets a token.
+    pub seconds_per_sequence: f64,
+    /// Seconds that each token adds: what ranks exchange.
+    pub seconds_per_token: f64,
+}
+
+impl Machine {
+    /// The machine of these inputs.
+    pub fn new(inputs: &SpeedInputs, constants: &SpeedConstants) -> Self {
+        let step = |tokens, sampled| Step::new(inputs, constants, tokens, sampled);
+        let idle = step(0.0, 0.0);
+        Self {
+            seconds_per_byte: idle.per_byte / idle.memory_efficiency,
+            seconds_per_operation: idle.per_operation / idle.compute_efficiency,
+            overlap_power: idle.power,
+            seconds_per_step: idle.added,
+            seconds_per_sequence: step(0.0, 1.0).added - idle.added,
+            seconds_per_token: step(1.0, 0.0).added - idle.added,
+        }
+    }
+
+    /// A step that reads `bytes` on one rank and does `operations`, with `tokens` tokens of which `sampled` are followed by
+    /// a new one.
+    pub fn seconds(&self, bytes: f64, operations: f64, tokens: f64, sampled: f64) -> f64 {
+        overlap(
+            bytes * self.seconds_per_byte,
+            operations * self.seconds_per_operation,
+            self.overlap_power,
+        ) + self.seconds_per_step
+            + sampled * self.seconds_per_sequence
+            + tokens * self.seconds_per_token
+    }
+}
+
 /// One decode step in which every sequence has `context_tokens` tokens, the new one included.
 pub fn decode_step_seconds(
     inputs: &SpeedInputs,

@@ -1,0 +1,6 @@
+//! Many requests: the simulator against a real run, against a plain one, and against its own books.
+
+mod laws;
+mod oracle;
+mod schedule;
+mod yardstick;
