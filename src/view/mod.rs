@@ -3,6 +3,7 @@
 pub mod axis;
 pub mod chart;
 pub mod charts;
+pub mod concept;
 pub mod markup;
 pub mod notes;
 pub mod numbers;
@@ -11,3 +12,4 @@ pub mod sentence;
 pub mod svg;
 pub mod table;
 pub mod text;
+mod values;

@@ -1,7 +1,6 @@
 //! "Predict first" in words: what is given, what is asked, hints, and what is said to an answer.
 
 mod slip_words;
-mod values;
 
 use crate::core::predict::answer::{AnswerError, AnswerStyle, Dimension, MAX_CHARS, Unit, Word};
 use crate::core::predict::judge::{Change, FollowUp, FollowUpVerdict, Verdict};
@@ -14,7 +13,7 @@ use crate::core::units::{Bytes, Tokens};
 
 use super::numbers::Numbers;
 use super::text::{Messages, PredictText, fill};
-use values::Values;
+use super::values::{Values, is_straight_line};
 
 /// Words and numbers of one language.
 #[derive(Clone, Copy)]
@@ -721,11 +720,4 @@ fn has_heads(situation: &Situation) -> bool {
 fn is_uniform(situation: &Situation) -> bool {
     let n_kinds = situation.report.kv_cache.layers.len();
     n_kinds == 1 && situation.right(Question::KeyValueHeads).is_some()
-}
-
-/// Whether the cache is tokens times bytes per token.
-fn is_straight_line(situation: &Situation) -> bool {
-    let cache = &situation.report.kv_cache;
-    let per_token = cache.bytes_per_token + cache.index_bytes_per_token;
-    per_token.times(situation.report.tokens.total.0) == cache.per_seq_bytes
 }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 pub mod charts;
+pub mod concept;
 pub mod loaded;
 pub mod notes;
 pub mod page;
@@ -17,6 +18,7 @@ pub mod units;
 pub mod working;
 
 pub use charts::ChartText;
+pub use concept::ConceptText;
 pub use notes::NoteText;
 pub use page::PageText;
 pub use predict::PredictText;
@@ -222,8 +224,11 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
 /// with, and so not in a build for it.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn exports() -> Vec<(String, String)> {
-    vec![(
-        "en-predict.json".to_owned(),
-        predict::PredictWords::ENGLISH.to_json().to_string(),
-    )]
+    [
+        ("en-predict", predict::PredictWords::ENGLISH.to_json()),
+        ("en-concept", concept::ConceptWords::ENGLISH.to_json()),
+    ]
+    .into_iter()
+    .map(|(name, words)| (format!("{name}.json"), words.to_string()))
+    .collect()
 }

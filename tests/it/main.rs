@@ -1,6 +1,7 @@
 //! The one native test binary: a module for each topic.
 
 mod charts;
+mod concept;
 mod engines;
 mod gpus;
 mod import;

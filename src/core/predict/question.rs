@@ -323,8 +323,8 @@ impl Situation {
         })
     }
 
-    /// Bytes that the second token of a sequence adds: every layer still keeps everything.
-    fn bytes_of_a_token(&self) -> f64 {
+    /// Bytes that the second token of a sequence adds: every layer still keeps everything. Exact below 2^53.
+    pub fn bytes_of_a_token(&self) -> f64 {
         let setup = Setup::new(&self.scenario);
         let bytes_at = |n| {
             let bytes = self.scenario.model.config.cache_bytes(n, setup.formats, 1);

@@ -530,7 +530,8 @@ fn sliding(kind: LayerKind) -> LayerKind {
     }
 }
 
-fn without_window(kind: LayerKind) -> LayerKind {
+/// The layer as if it had no window or chunk.
+pub fn without_window(kind: LayerKind) -> LayerKind {
     match kind {
         LayerKind::Sliding {
             num_key_value_heads,

@@ -1,20 +1,22 @@
-//! The numbers of a situation as the sentences of "predict first" name them.
+//! The numbers of a situation as the sentences of "predict first" and of the course name them.
 
 use crate::core::layer::{CacheFormats, LayerKind, Rows};
 use crate::core::predict::question::{Question, Situation, output_limit};
+use crate::core::predict::slips;
 use crate::core::report::LayerReport;
 use crate::core::setup::Setup;
 use crate::core::units::{Bytes, ElementFormat, KvFormat, Scale, Tokens};
 use crate::view::numbers::Numbers;
 
 /// Names and values of placeholders.
-pub(super) struct Values {
+#[derive(Clone)]
+pub(in crate::view) struct Values {
     pairs: Vec<(&'static str, String)>,
 }
 
 impl Values {
     /// Everything that a sentence about this situation can name.
-    pub(super) fn of(situation: &Situation, numbers: Numbers<'_>) -> Self {
+    pub(in crate::view) fn of(situation: &Situation, numbers: Numbers<'_>) -> Self {
         let mut res = Self { pairs: Vec::new() };
         res.add_tokens(situation, numbers);
         res.add_model(situation, numbers);
@@ -23,12 +25,12 @@ impl Values {
         res
     }
 
-    pub(super) fn set(&mut self, name: &'static str, value: impl Into<String>) {
+    pub(in crate::view) fn set(&mut self, name: &'static str, value: impl Into<String>) {
         self.pairs.retain(|(known, _)| *known != name);
         self.pairs.push((name, value.into()));
     }
 
-    pub(super) fn fill(&self, template: &str) -> String {
+    pub(in crate::view) fn fill(&self, template: &str) -> String {
         let pairs: Vec<(&str, &str)> = self
             .pairs
             .iter()
@@ -122,11 +124,27 @@ impl Values {
         self.set("bits", element_bytes(k, 8, numbers));
         let cache = &situation.report.kv_cache;
         let per_token = cache.bytes_per_token + cache.index_bytes_per_token;
+        self.set("per_token", numbers.bytes(per_token));
         self.set("per_token_exact", numbers.bytes_exact(per_token));
         self.set("size", numbers.bytes(cache.per_seq_bytes));
         self.set("size_decimal", numbers.bytes_decimal(cache.per_seq_bytes));
         self.set("size_exact", numbers.bytes_exact(cache.per_seq_bytes));
-        self.set("terms", token_terms(situation, numbers));
+        self.set("terms", token_terms(situation, numbers, false));
+        let first = Bytes(situation.bytes_of_a_token() as u64);
+        let (terms, first_terms) = (
+            token_terms(situation, numbers, false),
+            token_terms(situation, numbers, true),
+        );
+        self.set("per_token_first", numbers.bytes(first));
+        // What a token leaves while nothing has left a window yet.
+        let token_line = if fills_windows(situation) {
+            format!("{first_terms} = {}", numbers.bytes(first))
+        } else if terms.is_empty() {
+            numbers.bytes(per_token)
+        } else {
+            format!("{terms} = {}", numbers.bytes(per_token))
+        };
+        self.set("token_line", token_line);
         self.set("row_terms", row_terms(situation, numbers));
     }
 
@@ -195,7 +213,11 @@ fn first_head_dim(layers: &[LayerReport], numbers: Numbers<'_>) -> String {
 }
 
 /// Bytes of a number, or bits with `per_byte` 8: whole, or with the decimals that its blocks need.
-pub(super) fn element_bytes(format: ElementFormat, per_byte: u64, numbers: Numbers<'_>) -> String {
+pub(in crate::view) fn element_bytes(
+    format: ElementFormat,
+    per_byte: u64,
+    numbers: Numbers<'_>,
+) -> String {
     let (bytes, elements) = (
         u64::from(format.block_bytes) * per_byte,
         u64::from(format.block_elements.max(1)),
@@ -205,14 +227,30 @@ pub(super) fn element_bytes(format: ElementFormat, per_byte: u64, numbers: Numbe
     numbers.ratio(bytes, elements, decimals.unwrap_or(5))
 }
 
-/// What one token adds once all windows are full, as a sum of products that is exact.
-fn token_terms(situation: &Situation, numbers: Numbers<'_>) -> String {
+/// Whether there are layers that keep everything until their window or chunk is full.
+pub(in crate::view) fn fills_windows(situation: &Situation) -> bool {
+    let groups = &situation.scenario.model.config.groups;
+    groups.iter().any(|group| {
+        matches!(
+            group.kind,
+            LayerKind::Sliding { .. } | LayerKind::Chunked { .. }
+        )
+    })
+}
+
+/// What one token adds once all windows are full, or while they fill, as a sum of products that is exact.
+fn token_terms(situation: &Situation, numbers: Numbers<'_>, is_filling: bool) -> String {
     let setup = Setup::new(&situation.scenario);
     let (groups, formats) = (setup.whole_groups(), setup.formats);
     let format = formats.kv;
     let terms = groups.iter().filter_map(|group| {
         let count = numbers.integer(group.count.into());
-        match group.kind {
+        let kind = if is_filling {
+            slips::without_window(group.kind)
+        } else {
+            group.kind
+        };
+        match kind {
             LayerKind::Full {
                 num_key_value_heads,
                 head_dim,
@@ -230,11 +268,11 @@ fn token_terms(situation: &Situation, numbers: Numbers<'_>) -> String {
             }
             LayerKind::Full { .. } | LayerKind::Latent { .. } => Some(format!(
                 "{count} × {}",
-                numbers.bytes_exact(row_bytes(group.kind, formats))
+                numbers.bytes_exact(row_bytes(kind, formats))
             )),
             LayerKind::Compressed { compress_ratio, .. } => Some(format!(
                 "{count} × {} ÷ {}",
-                numbers.bytes_exact(row_bytes(group.kind, formats)),
+                numbers.bytes_exact(row_bytes(kind, formats)),
                 numbers.integer(compress_ratio.into())
             )),
             LayerKind::Sliding { .. }
@@ -278,4 +316,11 @@ fn row_terms(situation: &Situation, numbers: Numbers<'_>) -> String {
     });
     let terms: Vec<String> = terms.collect();
     terms.join(" + ")
+}
+
+/// Whether the cache is tokens times bytes per token.
+pub(in crate::view) fn is_straight_line(situation: &Situation) -> bool {
+    let cache = &situation.report.kv_cache;
+    let per_token = cache.bytes_per_token + cache.index_bytes_per_token;
+    per_token.times(situation.report.tokens.total.0) == cache.per_seq_bytes
 }
