@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kvscope::core::engines::{EngineCache, EngineReport};
+use kvscope::core::import::log;
 use kvscope::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
 use kvscope::core::model::{ModelConfig, UnfoldedHeads};
 use kvscope::core::presets;
@@ -341,6 +342,38 @@ fn a_layout_that_is_not_established_is_said() {
             "{kind:?} has no blocks that are not known"
         );
     }
+}
+
+/// The lines of a report, read as a log, compare to the report without a difference.
+#[test]
+fn what_the_report_prints_is_read_back() {
+    let mut n_facts = 0;
+    for row in rows()
+        .into_iter()
+        .filter(|row| row.engine != "published" && row.difference.is_none())
+    {
+        let Some(mut scenario) = row.scenario else {
+            continue;
+        };
+        let gib = row.pool_gib.unwrap_or(1.0);
+        if scenario.engine.kind == EngineKind::Vllm && scenario.engine.num_tokens.is_none() {
+            scenario.engine.available_kv_cache_bytes = Some(Bytes((gib * GIB as f64) as u64));
+        }
+        let text = report(&scenario).engine.log_lines.join("\n");
+        let reading = log::read(&text);
+        assert_eq!(
+            reading.engine,
+            Some(scenario.engine.kind.id()),
+            "{}: {text}",
+            row.id
+        );
+        assert!(!reading.facts.is_empty(), "{}: {text}", row.id);
+        n_facts += reading.facts.len();
+        for found in log::compare(&reading.facts, &scenario) {
+            assert!(found.agrees, "{}: {found:#?}", row.id);
+        }
+    }
+    assert!(500 < n_facts, "{n_facts} facts");
 }
 
 /// Settings that change how an engine lays out its caches.

@@ -55,7 +55,24 @@ fn of_caches(rules: &Rules, caches: &[Cache], slots: u64) -> Vec<String> {
             cache.cells.per_stream, cache.layers
         )
     };
-    caches.iter().map(line).collect()
+    let has_windows = caches.iter().any(|cache| cache.name == Name::Sliding);
+    let named = |cache: &Cache| {
+        let kind = match cache.name {
+            Name::Full => "non-SWA",
+            Name::Sliding => "    SWA",
+            Name::State | Name::Draft | Name::Index => return None,
+        };
+        let cells = cache.cells.per_stream;
+        Some(format!(
+            "{name}_iswa: creating {kind} KV cache, size = {cells} cells"
+        ))
+    };
+    let mut res = Vec::new();
+    for cache in caches {
+        res.extend(named(cache).filter(|_| has_windows));
+        res.push(line(cache));
+    }
+    res
 }
 
 /// One line for everything: before May 2025, and in ik_llama.cpp.
