@@ -87,7 +87,7 @@ pub fn is_smi(text: &str) -> bool {
 }
 
 /// Two lines for each device, in cells: `|   0  NVIDIA H100 80GB HBM3          On  | …` with its index and its name, and
-/// `| N/A   34C    P0    70W / 700W |   1024MiB / 81559MiB | …` with its memory.
+/// `| N/A   34C    P0    70W / 700W |   1290MiB / 81559MiB | …` with its memory.
 fn nvidia_table(line: &str, devices: &mut Vec<Device>) {
     let Some(row) = line.strip_prefix('|') else {
         return;
