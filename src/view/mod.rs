@@ -1,9 +1,11 @@
 //! How it is said: strings in, strings out, no DOM.
 
+mod values;
 pub mod axis;
 pub mod chart;
 pub mod charts;
 pub mod concept;
+pub mod formula;
 pub mod markup;
 pub mod notes;
 pub mod numbers;
@@ -12,4 +14,3 @@ pub mod sentence;
 pub mod svg;
 pub mod table;
 pub mod text;
-mod values;

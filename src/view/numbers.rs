@@ -46,6 +46,16 @@ impl ByteUnit {
         }
     }
 
+    /// The largest decimal unit of which `bytes` is at least one.
+    pub fn decimal_of(bytes: Bytes) -> Self {
+        let fits = |unit: &Self| unit.bytes() <= bytes.0;
+        Self::DECIMAL
+            .into_iter()
+            .rev()
+            .find(fits)
+            .unwrap_or(Self::B)
+    }
+
     /// The largest binary unit of which `bytes` is at least one.
     pub fn of(bytes: Bytes) -> Self {
         let fits = |unit: &Self| unit.bytes() <= bytes.0;

@@ -3,6 +3,7 @@
 mod charts;
 mod concept;
 mod engines;
+mod formula;
 mod gpus;
 mod import;
 mod kv_bytes;
