@@ -1,10 +1,19 @@
 //! Where it runs: leptos, wasm-bindgen and web-sys live here only.
 
-use leptos::prelude::*;
-use wasm_bindgen::prelude::*;
+#![allow(
+    unreachable_pub,
+    reason = "wasm-bindgen and leptos make public items of what JavaScript and views reach"
+)]
 
-/// Starts the page inside `element`.
-#[wasm_bindgen]
-pub fn mount(element: web_sys::HtmlElement) {
-    mount_to(element, || view! { <p>"KVscope"</p> }).forget();
-}
+mod api;
+mod browser;
+mod cell;
+mod controls;
+mod el;
+mod figures;
+mod mount;
+mod options;
+mod page;
+mod panels;
+mod state;
+mod widgets;

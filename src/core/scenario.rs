@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::import::hf_config;
+use super::import::{hf_config, lenient_json};
 use super::model::ModelConfig;
 use super::units::{Bounds, Bytes, ElementFormat, KvFormat, Share, Tokens, formats};
 use super::weights::{WEIGHT_FORMATS, WeightFormat, weight_format};
@@ -982,6 +982,29 @@ fn parse_model(text: &str) -> Result<ModelChoice, String> {
 }
 
 impl ModelChoice {
+    /// Reads the text of a `config.json`, under the name its reader gave it (empty: the file's own).
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what the text is and what to do.
+    pub fn from_text(text: &str, name: &str) -> Result<Self, String> {
+        let config = lenient_json::parse(text).map_err(|error| error.to_string())?;
+        Self::from_config(config, name)
+    }
+
+    fn from_config(config: Value, name: &str) -> Result<Self, String> {
+        let model = hf_config::import_value(&config, Some(name).filter(|name| !name.is_empty()))
+            .map_err(|error| error.to_string())?;
+        let source = ModelSource::Config {
+            name: name.to_owned(),
+            config: Arc::new(config),
+        };
+        Ok(Self {
+            source,
+            config: Arc::new(model),
+        })
+    }
+
     /// Reads the scenario's `model` field: a preset id, `{"config": …, "name": …}` or `{"dims": …}`.
     ///
     /// # Errors
@@ -996,16 +1019,7 @@ impl ModelChoice {
             .and_then(Value::as_str)
             .unwrap_or_default();
         if let Some(config) = value.get("config") {
-            let model = hf_config::import_value(config, Some(name).filter(|name| !name.is_empty()))
-                .map_err(|error| error.to_string())?;
-            let source = ModelSource::Config {
-                name: name.to_owned(),
-                config: Arc::new(config.clone()),
-            };
-            return Ok(Self {
-                source,
-                config: Arc::new(model),
-            });
+            return Self::from_config(config.clone(), name);
         }
         if let Some(dims) = value.get("dims") {
             let model = hf_config::import_value(dims, None).map_err(|error| error.to_string())?;

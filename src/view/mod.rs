@@ -1,16 +1,21 @@
 //! How it is said: strings in, strings out, no DOM.
 
-mod values;
 pub mod axis;
 pub mod chart;
 pub mod charts;
 pub mod concept;
+pub mod facts;
+pub mod fields;
 pub mod formula;
 pub mod markup;
+pub mod model_edit;
 pub mod notes;
 pub mod numbers;
 pub mod predict;
+pub mod scrub;
 pub mod sentence;
+pub mod slider;
 pub mod svg;
 pub mod table;
 pub mod text;
+mod values;

@@ -1,8 +1,8 @@
 //! Sentences for what the core has to say: warnings, assumptions, errors of fields.
 
 use crate::core::report::{Assumption, Warning};
-use crate::core::scenario::{FieldError, Problem, field};
-use crate::core::units::Share;
+use crate::core::scenario::{FieldError, Problem, cut, field};
+use crate::core::units::{Bytes, Share};
 
 use super::text::{Messages, fill};
 
@@ -196,5 +196,15 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
             ("given", &given),
             ("problem", &problem),
         ],
+    )
+}
+
+/// A file that is too large to be a model's configuration.
+pub fn file_too_large(name: &str, bytes: f64, messages: &Messages) -> String {
+    let size = messages.numbers().bytes(Bytes(bytes as u64));
+    let name = cut(name, 80);
+    fill(
+        &messages.page.import_too_large,
+        &[("name", &name), ("size", &size)],
     )
 }

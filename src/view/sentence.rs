@@ -64,6 +64,14 @@ impl Slot {
     }
 }
 
+/// The name of a slot in templates.
+pub fn slot_id(slot: Slot) -> &'static str {
+    Slot::ALL
+        .iter()
+        .find(|(_, known)| *known == slot)
+        .map_or("", |(name, _)| name)
+}
+
 /// A piece of the sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {

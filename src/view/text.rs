@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 pub mod charts;
 pub mod concept;
+pub mod fields;
 pub mod loaded;
 pub mod notes;
 pub mod page;
@@ -19,6 +20,7 @@ pub mod working;
 
 pub use charts::ChartText;
 pub use concept::ConceptText;
+pub use fields::FieldText;
 pub use notes::NoteText;
 pub use page::PageText;
 pub use predict::PredictText;
@@ -44,6 +46,14 @@ macro_rules! texts {
                 $($field: std::borrow::Cow::Borrowed($english),)*
             };
 
+            /// The sentence with this name.
+            pub fn get(&self, name: &str) -> Option<&str> {
+                match name {
+                    $(stringify!($field) => Some(&self.$field),)*
+                    _ => None,
+                }
+            }
+
             pub(super) fn for_each(&mut self, visit: &mut dyn FnMut(&'static str, &mut $crate::view::text::Text)) {
                 $(visit(stringify!($field), &mut self.$field);)*
             }
@@ -61,6 +71,8 @@ pub struct Messages {
     pub units: UnitText,
     /// The figures.
     pub charts: ChartText,
+    /// The controls.
+    pub fields: FieldText,
     /// The page around them.
     pub page: PageText,
     /// How it is computed.
@@ -74,6 +86,7 @@ pub static ENGLISH: Messages = Messages {
     lang: Cow::Borrowed("en"),
     units: UnitText::ENGLISH,
     charts: ChartText::ENGLISH,
+    fields: FieldText::ENGLISH,
     page: PageText::ENGLISH,
     working: WorkingText::ENGLISH,
     notes: NoteText::ENGLISH,
@@ -92,6 +105,8 @@ impl Messages {
             .for_each(&mut |name, text| visit("units", name, text));
         self.charts
             .for_each(&mut |name, text| visit("charts", name, text));
+        self.fields
+            .for_each(&mut |name, text| visit("fields", name, text));
         self.page
             .for_each(&mut |name, text| visit("page", name, text));
         self.working

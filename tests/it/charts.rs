@@ -369,7 +369,7 @@ fn pages_name_their_pictures() {
 
 #[test]
 fn the_style_sheet_has_every_class_and_its_colors() {
-    let css = include_str!("../../www/charts.css");
+    let css = include_str!("../../www/style.css");
     let (light, dark) = css.split_once("[data-theme=\"dark\"]").expect("two themes");
     for (class, light_color, dark_color) in svg::palette() {
         assert!(
@@ -390,10 +390,10 @@ fn the_style_sheet_has_every_class_and_its_colors() {
             );
         }
     }
-    // The other colors are the page's own.
+
     let own = svg::palette()
         .filter(|(class, ..)| light.contains(&format!("--{}: #", class.trim_start_matches("c-"))));
-    assert_eq!(own.count(), 12, "colors of figures");
+    assert_eq!(own.count(), 15, "colors of figures, ink, dim and paper");
 }
 
 #[test]

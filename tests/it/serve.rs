@@ -2,6 +2,5 @@
 
 mod laws;
 mod oracle;
-mod scenarios;
 mod schedule;
 mod yardstick;

@@ -1,0 +1,177 @@
+//! The JavaScript API. Plain objects in, plain objects out; the hand-written types are in `api.d.ts`.
+//!
+//! Objects cross as JSON text: numbers stay JSON numbers, which are exact below 2^53, and no conversion can throw
+//! halfway through.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use wasm_bindgen::prelude::*;
+
+use crate::core::import::hf_config;
+use crate::core::report::report as report_of;
+use crate::core::scenario::{FieldError, Scenario, cut};
+use crate::core::{link, presets};
+use crate::view::chart::{self, Input};
+use crate::view::svg::Theme as Colors;
+use crate::view::text::{ENGLISH, Messages};
+use crate::view::{charts, notes};
+
+use super::options::PageOptions;
+
+/// The report of a scenario. Fields that cannot be read keep their defaults and are listed in `errors`.
+#[wasm_bindgen(js_name = report, skip_typescript)]
+pub fn report(scenario: JsValue) -> Result<JsValue, JsError> {
+    let (scenario, errors) = read_scenario(&scenario)?;
+    let text = &ENGLISH;
+    let report = report_of(&scenario);
+    let mut res = to_value(&report)?;
+    if let Some(object) = res.as_object_mut() {
+        let sentences = |items: Vec<(Value, String)>| -> Vec<Value> {
+            items
+                .into_iter()
+                .map(|(mut item, sentence)| {
+                    if let Some(item) = item.as_object_mut() {
+                        item.insert("message".to_owned(), Value::from(sentence));
+                    }
+                    item
+                })
+                .collect()
+        };
+        let warnings = report
+            .warnings
+            .iter()
+            .map(|warning| (json!(warning), notes::warning(warning, text)));
+        let assumptions = report
+            .assumptions
+            .iter()
+            .map(|assumption| (json!(assumption), notes::assumption(assumption, text)));
+        let (warnings, assumptions) = (
+            sentences(warnings.collect()),
+            sentences(assumptions.collect()),
+        );
+        object.insert("warnings".to_owned(), Value::from(warnings));
+        object.insert("assumptions".to_owned(), Value::from(assumptions));
+        object.insert("errors".to_owned(), errors_json(text, &errors));
+    }
+    from_value(&res)
+}
+
+/// Reads a `config.json`: the model's name, its layers in short, and the scenario field `model` that stands for it.
+#[wasm_bindgen(js_name = importConfig, skip_typescript)]
+pub fn import_config(text: &str, name: Option<String>) -> Result<JsValue, JsError> {
+    let model = hf_config::import(text, name.as_deref())
+        .map_err(|error| JsError::new(&error.to_string()))?;
+    let config: Value = crate::core::import::lenient_json::parse(text)
+        .map_err(|error| JsError::new(&error.to_string()))?;
+    from_value(&json!({
+        "name": model.name,
+        "model_type": model.model_type,
+        "num_hidden_layers": model.layers.len(),
+        "notes": model.notes,
+        "model": { "config": config, "name": name.unwrap_or_default() },
+    }))
+}
+
+/// The models and accelerators to choose from.
+#[wasm_bindgen(js_name = presets, skip_typescript)]
+pub fn presets() -> Result<JsValue, JsError> {
+    let models: Vec<Value> =
+        presets::all().iter().map(|preset| {
+                let facts = preset.facts();
+                json!({ "id": preset.id(), "name": facts.name, "family": facts.family, "source": facts.source, "confidence": facts.confidence })
+            }).collect();
+    let gpus: Vec<Value> = crate::core::gpus::all()
+        .iter()
+        .map(|gpu| json!({ "id": gpu.id, "name": gpu.name }))
+        .collect();
+    from_value(&json!({ "models": models, "gpus": gpus }))
+}
+
+/// The fragment of a scenario, without `#`.
+#[wasm_bindgen(js_name = toLink, skip_typescript)]
+pub fn to_link(scenario: JsValue) -> Result<String, JsError> {
+    Ok(link::to_fragment(&read_scenario(&scenario)?.0))
+}
+
+/// The scenario of a fragment, and what could not be read.
+#[wasm_bindgen(js_name = fromLink, skip_typescript)]
+pub fn from_link(fragment: &str) -> Result<JsValue, JsError> {
+    let link = link::from_fragment(fragment, PageOptions::KEYS);
+    let errors = errors_json(&ENGLISH, &link.errors);
+    from_value(&json!({ "scenario": link.scenario.to_json(), "errors": errors }))
+}
+
+/// One chart as SVG text, a picture of its own with its colours.
+#[wasm_bindgen(js_name = chartSvg, skip_typescript)]
+pub fn chart_svg(
+    figure: &str,
+    scenario: JsValue,
+    width: Option<u32>,
+    is_dark: Option<bool>,
+) -> Result<String, JsError> {
+    let Some(chart) = charts::get(figure) else {
+        let known: Vec<&str> = charts::ALL.iter().map(|chart| chart.id).collect();
+        return Err(JsError::new(&format!(
+            "there is no figure \"{}\"; there are {}",
+            cut(figure, 60),
+            known.join(", ")
+        )));
+    };
+    let (scenario, _) = read_scenario(&scenario)?;
+    let report = report_of(&scenario);
+    let model = (chart.model)(&Input {
+        scenario: &scenario,
+        report: &report,
+        now: &report,
+        step: scenario.decode_steps(),
+        pinned: &[],
+        messages: &ENGLISH,
+    });
+    let colors = if is_dark == Some(true) {
+        Colors::Dark
+    } else {
+        Colors::Light
+    };
+    Ok(chart::svg_file(
+        &model,
+        chart::size(&model, width.unwrap_or(720)),
+        colors,
+    ))
+}
+
+pub(super) fn errors_json(text: &Messages, errors: &[FieldError]) -> Value {
+    errors
+        .iter()
+        .map(|error| json!({ "field": error.key, "given": error.given, "message": notes::field_error(error, text) }))
+        .collect()
+}
+
+/// Reads a scenario from a plain object, `undefined` or a fragment's text.
+pub(super) fn read_scenario(value: &JsValue) -> Result<(Scenario, Vec<FieldError>), JsError> {
+    if let Some(fragment) = value.as_string() {
+        let link = link::from_fragment(&fragment, PageOptions::KEYS);
+        return Ok((link.scenario, link.errors));
+    }
+    Ok(Scenario::from_json(&to_json(value)?))
+}
+
+/// A JavaScript value as JSON; what JSON cannot hold is null.
+pub(super) fn to_json(value: &JsValue) -> Result<Value, JsError> {
+    let text = js_sys::JSON::stringify(value)
+        .map_err(|_| JsError::new("expected a plain object that JSON can hold"))?
+        .as_string()
+        .unwrap_or_else(|| "null".to_owned());
+    if link::MAX_LENGTH * 16 < text.len() {
+        return Err(JsError::new("the object is larger than 16 MiB as JSON"));
+    }
+    serde_json::from_str(&text).map_err(|error| JsError::new(&error.to_string()))
+}
+
+fn to_value(value: &impl Serialize) -> Result<Value, JsError> {
+    serde_json::to_value(value).map_err(|error| JsError::new(&error.to_string()))
+}
+
+/// JSON as a JavaScript value.
+pub(super) fn from_value(value: &Value) -> Result<JsValue, JsError> {
+    js_sys::JSON::parse(&value.to_string()).map_err(|_| JsError::new("the result is not JSON"))
+}

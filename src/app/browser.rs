@@ -1,0 +1,254 @@
+//! Everything the page asks of the browser. Calls that a sandboxed frame refuses are tried and their refusal is borne:
+//! the page works without history, clipboard or storage.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{
+    Blob, BlobPropertyBag, Document, Element, File, HtmlAnchorElement, HtmlElement, Url, Window,
+};
+
+/// The window; absent in a worker and in Node.
+pub(crate) fn window() -> Option<Window> {
+    web_sys::window()
+}
+
+/// The document.
+pub(crate) fn document() -> Option<Document> {
+    window().and_then(|window| window.document())
+}
+
+/// The fragment of the page's address, without `#`.
+pub(crate) fn fragment() -> String {
+    let hash = window()
+        .and_then(|window| window.location().hash().ok())
+        .unwrap_or_default();
+    hash.strip_prefix('#').unwrap_or(&hash).to_owned()
+}
+
+/// The page's address with this fragment.
+pub(crate) fn address_with(fragment: &str) -> String {
+    let href = window()
+        .and_then(|window| window.location().href().ok())
+        .unwrap_or_default();
+    format!("{}#{fragment}", href.split('#').next().unwrap_or_default())
+}
+
+/// Writes the fragment: as a new entry of the history, or in place of the current one.
+pub(crate) fn write_fragment(fragment: &str, is_new_entry: bool) {
+    let Some(history) = window().and_then(|window| window.history().ok()) else {
+        return;
+    };
+    let address = format!("#{fragment}");
+    let _refused_in_sandbox = if is_new_entry {
+        history.push_state_with_url(&JsValue::NULL, "", Some(&address))
+    } else {
+        history.replace_state_with_url(&JsValue::NULL, "", Some(&address))
+    };
+}
+
+/// The text of a file, read lossily.
+pub(crate) async fn read_text(file: File) -> Result<String, JsValue> {
+    let buffer = JsFuture::from(file.array_buffer()).await?;
+    Ok(String::from_utf8_lossy(&js_sys::Uint8Array::new(&buffer).to_vec()).into_owned())
+}
+
+/// Saves `content` under `name`.
+pub(crate) fn download(name: &str, mime: &str, content: &str) {
+    let options = BlobPropertyBag::new();
+    options.set_type(mime);
+    let parts = js_sys::Array::of1(&JsValue::from_str(content));
+    if let Ok(blob) = Blob::new_with_str_sequence_and_options(&parts, &options) {
+        download_blob(name, &blob);
+    }
+}
+
+fn download_blob(name: &str, blob: &Blob) {
+    let (Some(document), Ok(url)) = (document(), Url::create_object_url_with_blob(blob)) else {
+        return;
+    };
+    if let Some(anchor) = document
+        .create_element("a")
+        .ok()
+        .and_then(|a| a.dyn_into::<HtmlAnchorElement>().ok())
+    {
+        anchor.set_href(&url);
+        anchor.set_download(name);
+        anchor.click();
+    }
+    let _released = Url::revoke_object_url(&url);
+}
+
+/// Draws the SVG of a chart with the page's colours into a PNG of twice its size, and saves it.
+pub(crate) async fn download_png(
+    name: String,
+    svg: String,
+    width: u32,
+    height: u32,
+) -> Result<(), JsValue> {
+    let document = document().ok_or(JsValue::NULL)?;
+    let image = web_sys::HtmlImageElement::new()?;
+    image.set_src(&format!(
+        "data:image/svg+xml;charset=utf-8,{}",
+        js_sys::encode_uri_component(&svg)
+    ));
+    JsFuture::from(image.decode()).await?;
+    let canvas: web_sys::HtmlCanvasElement = document.create_element("canvas")?.dyn_into()?;
+    canvas.set_width(width * 2);
+    canvas.set_height(height * 2);
+    let context: web_sys::CanvasRenderingContext2d =
+        canvas.get_context("2d")?.ok_or(JsValue::NULL)?.dyn_into()?;
+    context.draw_image_with_html_image_element_and_dw_and_dh(
+        &image,
+        0.0,
+        0.0,
+        f64::from(width * 2),
+        f64::from(height * 2),
+    )?;
+    let save = Closure::once_into_js(move |blob: Option<Blob>| {
+        if let Some(blob) = blob {
+            download_blob(&name, &blob);
+        }
+    });
+    canvas.to_blob(save.unchecked_ref())
+}
+
+/// Copies `text`; `false` when the browser refuses.
+pub(crate) async fn copy(text: String) -> bool {
+    let Some(window) = window() else { return false };
+    let clipboard = window.navigator().clipboard();
+    // The property is undefined on pages that are not served securely.
+    if clipboard.is_undefined() {
+        return false;
+    }
+    JsFuture::from(clipboard.write_text(&text)).await.is_ok()
+}
+
+/// Whether the reader asked for less motion.
+pub(crate) fn prefers_reduced_motion() -> bool {
+    matches("(prefers-reduced-motion: reduce)")
+}
+
+/// Whether the reader's system is dark.
+pub(crate) fn prefers_dark() -> bool {
+    matches("(prefers-color-scheme: dark)")
+}
+
+fn matches(query: &str) -> bool {
+    let list = window().and_then(|window| window.match_media(query).ok().flatten());
+    list.is_some_and(|list| list.matches())
+}
+
+/// Whether the `<details>` of this event is open.
+pub(crate) fn is_open(event: &web_sys::Event) -> bool {
+    let details = event
+        .target()
+        .and_then(|target| target.dyn_into::<Element>().ok());
+    details.is_some_and(|details| details.has_attribute("open"))
+}
+
+/// Calls `act` with the width of `element` in CSS pixels, now and whenever it changes, until the owner is disposed.
+pub(crate) fn observe_width(element: &HtmlElement, act: impl Fn(f64) + 'static) {
+    act(f64::from(element.client_width()));
+    let callback = Closure::<dyn FnMut(js_sys::Array)>::new(move |entries: js_sys::Array| {
+        let last = entries.pop().dyn_into::<web_sys::ResizeObserverEntry>();
+        if let Ok(entry) = last {
+            act(entry.content_rect().width());
+        }
+    });
+    let Ok(observer) = web_sys::ResizeObserver::new(callback.as_ref().unchecked_ref()) else {
+        return;
+    };
+    observer.observe(element);
+    let kept = StoredValue::new_local((observer, callback));
+    on_cleanup(move || {
+        kept.with_value(|(observer, _)| observer.disconnect());
+    });
+}
+
+/// Calls `act` on each event of this name at the window, until the owner is disposed.
+pub(crate) fn on_window(name: &'static str, act: impl Fn(web_sys::Event) + 'static) {
+    let Some(window) = window() else { return };
+    let callback = Closure::<dyn FnMut(web_sys::Event)>::new(act);
+    let _listening =
+        window.add_event_listener_with_callback(name, callback.as_ref().unchecked_ref());
+    let kept = StoredValue::new_local(callback);
+    on_cleanup(move || {
+        kept.with_value(|callback| {
+            let _gone = window_remove(name, callback.as_ref().unchecked_ref());
+        });
+    });
+}
+
+fn window_remove(name: &str, callback: &js_sys::Function) -> Option<()> {
+    window()?
+        .remove_event_listener_with_callback(name, callback)
+        .ok()
+}
+
+/// Sends the rest of a drag to the element it began on, also outside of it.
+pub(crate) fn capture_pointer(event: &web_sys::PointerEvent) {
+    if let Some(element) = event
+        .current_target()
+        .and_then(|target| target.dyn_into::<Element>().ok())
+    {
+        let _captured = element.set_pointer_capture(event.pointer_id());
+    }
+}
+
+/// Pixels from the left edge of the element that listens to the pointer.
+pub(crate) fn x_within(event: &web_sys::PointerEvent) -> f64 {
+    let left = event
+        .current_target()
+        .and_then(|target| target.dyn_into::<Element>().ok())
+        .map_or(0.0, |element| element.get_bounding_client_rect().left());
+    f64::from(event.client_x()) - left
+}
+
+/// Calls `act` with the seconds since the last frame until it says that it is done.
+pub(crate) fn each_frame(act: impl FnMut(f64) -> bool + 'static) {
+    fn next(mut act: impl FnMut(f64) -> bool + 'static, before: Option<f64>) {
+        let callback = Closure::once_into_js(move |now: f64| {
+            if act(before.map_or(0.0, |before| (now - before) / 1000.0)) {
+                next(act, Some(now));
+            }
+        });
+        if let Some(window) = window() {
+            let _asked = window.request_animation_frame(callback.unchecked_ref());
+        }
+    }
+    next(act, None);
+}
+
+/// Calls `act` once, after `millis`; a later call with the same slot replaces it.
+pub(crate) fn debounce(slot: StoredValue<Option<i32>>, millis: i32, act: impl FnOnce() + 'static) {
+    let Some(window) = window() else { return };
+    if let Some(id) = slot.get_value() {
+        window.clear_timeout_with_handle(id);
+    }
+    let callback = Closure::once_into_js(act);
+    slot.set_value(
+        window
+            .set_timeout_with_callback_and_timeout_and_arguments_0(callback.unchecked_ref(), millis)
+            .ok(),
+    );
+}
+
+/// Sends a message to the page that embeds this one, if there is one.
+pub(crate) fn post_to_parent(message: &JsValue) {
+    let Some(window) = window() else { return };
+    if let Ok(Some(parent)) = window.parent()
+        && parent != window
+    {
+        // Heights and values of the scenario are no secret, and the embedding page's origin is not known.
+        let _posted = parent.post_message(message, "*");
+    }
+}
+
+/// The height of the document's content in CSS pixels.
+pub(crate) fn content_height() -> f64 {
+    document()
+        .and_then(|document| document.body())
+        .map_or(0.0, |body| f64::from(body.scroll_height()))
+}

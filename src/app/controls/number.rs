@@ -1,0 +1,240 @@
+//! A number: a slider and a field bound to the same value.
+
+use crate::app::cell::Cell;
+use leptos::prelude::*;
+use web_sys::KeyboardEvent;
+
+use crate::app::el::{El, button, el};
+use crate::app::state::{State, state};
+use crate::core::scenario::FieldError;
+use crate::view::{fields, notes, slider};
+
+/// A text that is being typed, or that could not be read.
+#[derive(Clone, PartialEq)]
+struct Typed {
+    text: String,
+    error: Option<FieldError>,
+    /// The field's value at the time: when it changes by another control, the typed text is obsolete.
+    value: String,
+}
+
+/// What a text field needs: what it shows, and what to do with what is typed. What cannot be read stays as typed, with
+/// its error, until it is mended or the value changes elsewhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Draft {
+    key: &'static str,
+    state: State,
+    typed: Cell<Option<Typed>>,
+}
+
+impl Draft {
+    pub(crate) fn new(key: &'static str) -> Self {
+        Self {
+            key,
+            state: state(),
+            typed: Cell::new(None),
+        }
+    }
+
+    fn value(self) -> String {
+        self.state.value(self.key)
+    }
+
+    fn typed(self) -> Option<Typed> {
+        self.typed.get().filter(|typed| typed.value == self.value())
+    }
+
+    /// What the field shows.
+    pub(crate) fn text(self) -> String {
+        match self.typed() {
+            Some(typed) => typed.text,
+            None => fields::shown(
+                self.state.text,
+                self.key,
+                &self.state.scenario(),
+                &self.state.report(),
+            ),
+        }
+    }
+
+    /// Takes what is typed as it is typed.
+    pub(crate) fn input(self, text: String) {
+        let error = self
+            .state
+            .set(self.key, &fields::typed(self.key, &text))
+            .err();
+        self.typed.set(Some(Typed {
+            text,
+            error,
+            value: untrack(|| self.value()),
+        }));
+    }
+
+    /// Ends the typing: a text that was read is shown as the page writes it.
+    pub(crate) fn done(self) {
+        if self.typed.peek().is_some_and(|typed| typed.error.is_none()) {
+            self.typed.set(None);
+        }
+    }
+
+    /// Moves the value by steps.
+    pub(crate) fn step(self, steps: i32) {
+        let text = untrack(|| {
+            fields::stepped(
+                self.key,
+                &self.state.scenario(),
+                &self.state.report(),
+                steps,
+            )
+        });
+        self.set(&text);
+    }
+
+    /// Sets the value to one that a control offers.
+    pub(crate) fn set(self, canonical: &str) {
+        self.typed.set(None);
+        // Controls offer what the field's bounds allow, so nothing can be refused.
+        let _taken = self.state.set(self.key, canonical);
+    }
+
+    /// The message under the field.
+    pub(crate) fn message(self) -> String {
+        let error = self.typed().and_then(|typed| typed.error);
+        error
+            .map(|error| notes::field_error(&error, self.state.text))
+            .unwrap_or_default()
+    }
+
+    /// Whether what is typed cannot be read.
+    pub(crate) fn is_wrong(self) -> bool {
+        self.typed().is_some_and(|typed| typed.error.is_some())
+    }
+
+    /// Whether the field cannot be changed.
+    pub(crate) fn is_locked(self) -> bool {
+        self.state.options().is_locked(self.key)
+    }
+
+    /// A text field with all of this.
+    pub(crate) fn input_el(self) -> El {
+        el("input")
+            .attr("type", "text")
+            .attr("autocomplete", "off")
+            .attr("spellcheck", "false")
+            .state_with("aria-invalid", move || self.is_wrong())
+            .value_with(move || self.text())
+            .flag_with("disabled", move || self.is_locked())
+            .on("input", move |event| self.input(event_target_value(&event)))
+            .on("change", move |_| self.done())
+            .on("blur", move |_| self.done())
+    }
+
+    /// The same, where arrow keys up and down move the value.
+    pub(crate) fn number_el(self) -> El {
+        self.input_el().attr("inputmode", "numeric").on_cast(
+            "keydown",
+            move |event: KeyboardEvent| {
+                if !matches!(event.key().as_str(), "ArrowLeft" | "ArrowRight") {
+                    self.move_by(&event);
+                }
+            },
+        )
+    }
+
+    /// Moves the value when the key is one that does.
+    pub(crate) fn move_by(self, event: &KeyboardEvent) {
+        if let Some(steps) = steps_of(event) {
+            event.prevent_default();
+            self.step(steps);
+        }
+    }
+}
+
+/// The steps of a key, where it is one that moves a value.
+pub(crate) fn steps_of(event: &KeyboardEvent) -> Option<i32> {
+    match event.key().as_str() {
+        "ArrowUp" | "ArrowRight" => Some(1),
+        "ArrowDown" | "ArrowLeft" => Some(-1),
+        "PageUp" => Some(10),
+        "PageDown" => Some(-10),
+        _ => None,
+    }
+}
+
+/// A slider of [`slider::POSITIONS`] positions.
+pub(crate) fn slider_el(key: &'static str, label: String) -> El {
+    el("input")
+        .attr("type", "range")
+        .attr("min", "0")
+        .attr("max", slider::POSITIONS.to_string())
+        .testid(format!("slider-{key}"))
+        .attr("aria-label", label)
+}
+
+/// A label, a slider, a field and a reset.
+pub(crate) fn number_row(key: &'static str) -> El {
+    let (state, draft) = (state(), Draft::new(key));
+    let label = fields::label(state.text, key);
+    let id = state.id(key);
+    let slider = slider_el(key, format!("{label}, {}", fields::unit(state.text, key)))
+        .attr_with("aria-valuetext", move || draft.text())
+        .value_with(move || fields::position(key, &state.scenario(), &state.report()).to_string())
+        .flag_with("disabled", move || draft.is_locked())
+        .on("input", move |event| {
+            draft.set(&fields::at_position(
+                key,
+                event_target_value(&event).parse().unwrap_or(0),
+            ));
+        })
+        .on_cast("keydown", move |event: KeyboardEvent| draft.move_by(&event));
+    let reset = button("↺", move || draft.set(&fields::default_text(key)))
+        .class("reset")
+        .attr("aria-label", format!("{} {label}", state.text.page.reset))
+        .flag_with("disabled", move || {
+            draft.is_locked() || fields::is_default(key, &state.scenario())
+        });
+    let row = el("div")
+        .class(format!("row {}", fields::phase_class(key)))
+        .attr("title", fields::range_hint(state.text, key))
+        .child(el("label").attr("for", id.clone()).text(label))
+        .child(slider)
+        .child(
+            draft
+                .number_el()
+                .attr("id", id.clone())
+                .testid(format!("field-{key}"))
+                .attr("aria-describedby", format!("{id}-message")),
+        )
+        .child(reset);
+    el("div").child(row).child(message(draft, &id))
+}
+
+/// A label and a text field without a slider.
+pub(crate) fn text_row(key: &'static str) -> El {
+    let (state, draft) = (state(), Draft::new(key));
+    let id = state.id(key);
+    let row = el("div")
+        .class("row wide")
+        .child(
+            el("label")
+                .attr("for", id.clone())
+                .text(fields::label(state.text, key)),
+        )
+        .child(
+            draft
+                .input_el()
+                .attr("id", id.clone())
+                .testid(format!("field-{key}"))
+                .attr("aria-describedby", format!("{id}-message")),
+        );
+    el("div").child(row).child(message(draft, &id))
+}
+
+/// What is wrong with a field's text.
+fn message(draft: Draft, id: &str) -> El {
+    el("p")
+        .class("message")
+        .attr("id", format!("{id}-message"))
+        .attr("role", "status")
+        .text_with(move || draft.message())
+}

@@ -1,0 +1,170 @@
+//! The sentence: the whole scenario in words, whose numbers and names are controls.
+
+use std::sync::Arc;
+
+use crate::app::cell::{Cell, Derived};
+use leptos::tachys::view::any_view::{AnyView, IntoAny};
+use web_sys::PointerEvent;
+
+use crate::app::browser;
+use crate::app::el::{El, dynamic, el, words};
+use crate::app::state::state;
+use crate::core::report::bounds_of;
+use crate::view::sentence::{self, Part, Slot};
+use crate::view::{fields, slider};
+
+use super::number::Draft;
+use super::select::menu;
+
+/// The sentence.
+pub(crate) fn lede() -> El {
+    let state = state();
+    let sentences =
+        Derived::new(move || Arc::new(sentence::lede(&state.scenario(), &state.now(), state.text)));
+    // The shape changes rarely; while it stays, the controls in the sentence stay, with what is typed in them.
+    let shape = Derived::new(move || {
+        let slots = |parts: &[Part]| parts.iter().map(slot).collect::<Vec<_>>();
+        sentences
+            .get()
+            .iter()
+            .map(|sentence| (sentence.is_strong, slots(&sentence.parts)))
+            .collect::<Vec<_>>()
+    });
+    let part_text = move |idx: usize, part_idx: usize| {
+        sentences
+            .get()
+            .get(idx)
+            .and_then(|sentence| sentence.parts.get(part_idx))
+            .map(text_of)
+            .unwrap_or_default()
+    };
+    let content = move || {
+        let mut res = el("p");
+        for (idx, (is_strong, slots)) in shape.get().into_iter().enumerate() {
+            let parts = slots
+                .into_iter()
+                .enumerate()
+                .map(|(part_idx, slot)| part(slot, move || part_text(idx, part_idx)));
+            let tag = if is_strong { "strong" } else { "span" };
+            res = res.text(" ").child(parts.fold(el(tag), El::child));
+        }
+        res.view()
+    };
+    el("div")
+        .class("lede")
+        .testid("sentence")
+        .child(dynamic(content))
+}
+
+/// The short form, which stays on top of narrow screens. It repeats the sentence, so it is not read aloud.
+pub(crate) fn short() -> El {
+    let state = state();
+    el("p")
+        .class("short")
+        .attr("aria-hidden", "true")
+        .text_with(move || sentence::short(&state.scenario(), &state.now(), state.text).text())
+}
+
+fn slot(part: &Part) -> Option<Slot> {
+    match part {
+        Part::Words(_) => None,
+        Part::Value(slot, _) => Some(*slot),
+    }
+}
+
+fn text_of(part: &Part) -> String {
+    match part {
+        Part::Words(text) | Part::Value(_, text) => text.clone(),
+    }
+}
+
+/// One piece: words, a result, or a control.
+fn part(slot: Option<Slot>, text: impl Fn() -> String + Send + 'static) -> AnyView {
+    let state = state();
+    let Some(slot) = slot else {
+        return words(text).into_any();
+    };
+    match (slot, slot.field()) {
+        (Slot::Model, _) => el("button")
+            .attr("type", "button")
+            .class("choice")
+            .testid("sentence-model")
+            .attr("aria-haspopup", "dialog")
+            .flag_with("disabled", move || state.options().is_locked("model"))
+            .on("click", move |_| state.is_picking.set(true))
+            .text_with(text)
+            .view(),
+        (Slot::KvCacheDtype | Slot::Gpus, Some(key)) => {
+            let id = state.id(&format!("sentence-{key}"));
+            el("span")
+                .class("choice")
+                .child(el("span").attr("aria-hidden", "true").text_with(text))
+                .child(
+                    el("label")
+                        .class("hidden")
+                        .attr("for", id.clone())
+                        .text(fields::label(state.text, key)),
+                )
+                .child(menu(key, id).testid(format!("sentence-{key}")))
+                .view()
+        }
+        (_, Some(key)) => sentence_number(key).view(),
+        (Slot::Total, None) => el("strong").testid("total-tokens").text_with(text).view(),
+        (_, None) => el("strong")
+            .testid(format!("sentence-{}", sentence::slot_id(slot)))
+            .text_with(text)
+            .view(),
+    }
+}
+
+/// Pixels of sideways dragging for one step of the value.
+const PIXELS_PER_STEP: f64 = 6.0;
+
+/// A number in the sentence: type it, move it with the arrow keys, or drag it sideways.
+fn sentence_number(key: &'static str) -> El {
+    let (state, draft) = (state(), Draft::new(key));
+    let label = format!(
+        "{}, {}",
+        fields::label(state.text, key),
+        fields::unit(state.text, key)
+    );
+    let now = move || fields::value_of(key, &state.scenario(), &state.report());
+    // Where the drag began, and how many steps it has moved the value.
+    let drag = Cell::new(None::<(i32, i32)>);
+    let on_move = move |event: PointerEvent| {
+        let Some((start, done)) = drag.peek() else {
+            return;
+        };
+        let steps = slider::steps_of_drag(f64::from(event.client_x() - start), PIXELS_PER_STEP);
+        if steps != done {
+            browser::capture_pointer(&event);
+            draft.step(steps - done);
+            drag.set(Some((start, steps)));
+        }
+    };
+    let bound = |pick: fn(&crate::core::units::Bounds) -> u64| {
+        bounds_of(key).as_ref().map(pick).unwrap_or(0).to_string()
+    };
+    draft
+        .number_el()
+        .attr("role", "spinbutton")
+        .class(format!("number {}", fields::phase_class(key)))
+        .testid(format!("sentence-{key}"))
+        .attr("aria-label", label)
+        .attr_with("aria-valuenow", move || now().to_string())
+        .attr("aria-valuemin", bound(|bounds| bounds.min))
+        .attr("aria-valuemax", bound(|bounds| bounds.max))
+        .attr_with("aria-valuetext", move || draft.text())
+        .attr_with("title", move || draft.message())
+        .style_with("width", move || {
+            format!("{}ch", draft.text().chars().count().clamp(1, 16))
+        })
+        .on_cast("pointerdown", move |event: PointerEvent| {
+            if event.button() == 0 && !draft.is_locked() {
+                drag.set(Some((event.client_x(), 0)));
+            }
+        })
+        .on_cast("pointermove", on_move)
+        .on("pointerup", move |_| drag.set(None))
+        .on("pointercancel", move |_| drag.set(None))
+}

@@ -1,0 +1,233 @@
+//! A figure: title, one sentence that is true of the picture, the picture, its data, its downloads.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use web_sys::PointerEvent;
+
+use crate::view::chart::ChartModel;
+use crate::view::chart::{self, Input};
+use crate::view::charts;
+use crate::view::scrub;
+use crate::view::svg::Theme as Colors;
+
+use super::browser;
+use super::cell::{Cell, Derived};
+use super::el::{El, ElRef, button, el};
+use super::options::Theme;
+use super::state::state;
+
+/// One figure; an id that is none gives an empty one, which no link can ask for.
+pub(crate) fn figure(id: &'static str) -> El {
+    let Some(chart) = charts::get(id) else {
+        return el("figure");
+    };
+    let state = state();
+    let text = &state.text.page;
+    let holder = ElRef::new();
+    let width = Cell::new(0_u32);
+    Effect::new(move |_| {
+        if let Some(holder) = holder.get() {
+            browser::observe_width(&holder, move |new| width.set(new as u32));
+        }
+    });
+    let model = move || {
+        let (scenario, report, now) = (state.scenario(), state.report(), state.now());
+        let step = state.step.get().unwrap_or(scenario.decode_steps());
+        let pinned = state.pins.get();
+        (chart.model)(&Input {
+            scenario: &scenario,
+            report: &report,
+            now: &now,
+            step,
+            pinned: &pinned,
+            messages: state.text,
+        })
+    };
+    // The words and the picture are asked for one by one, and all follow from one model.
+    let shown = Derived::new(move || {
+        let model = model();
+        let width = width.get();
+        let svg = if width == 0 {
+            String::new()
+        } else {
+            chart::svg(&model, chart::size(&model, width), state.id_prefix)
+        };
+        [model.title, model.subtitle, model.summary, svg]
+    });
+    let part = move |idx: usize| shown.get().into_iter().nth(idx).unwrap_or_default();
+    let file_name = move |extension: &str| format!("kvscope-{id}.{extension}");
+    let drawing = move || {
+        untrack(|| {
+            let model = model();
+            let size = chart::size(&model, width.get());
+            let is_dark = match state.options().theme {
+                Theme::Auto => browser::prefers_dark(),
+                Theme::Light => false,
+                Theme::Dark => true,
+            };
+            (
+                chart::svg_file(
+                    &model,
+                    size,
+                    if is_dark { Colors::Dark } else { Colors::Light },
+                ),
+                size,
+            )
+        })
+    };
+    let save_svg = move || browser::download(&file_name("svg"), "image/svg+xml", &drawing().0);
+    let save_csv =
+        move || browser::download(&file_name("csv"), "text/csv", &untrack(model).table.csv());
+    let save_png = move || {
+        let (content, size) = drawing();
+        spawn_local(async move {
+            // A browser that cannot draw the picture leaves the reader with the SVG.
+            let _saved =
+                browser::download_png(file_name("png"), content, size.width, size.height).await;
+        });
+    };
+    let is_open = Cell::new(false);
+    let table = move || {
+        if is_open.get() {
+            model().table.html(&part(0))
+        } else {
+            String::new()
+        }
+    };
+    let picture = el("div").class("markup").html_with(move || part(3));
+    let picture = if id == charts::growth::ID {
+        scrubber(picture, move |x| step_at(&model(), width.get(), x))
+    } else {
+        picture
+    };
+    el("figure")
+        .testid(format!("figure-{id}"))
+        .class(format!("figure figure-{id}"))
+        .child(
+            el("figcaption")
+                .child(
+                    el("h2")
+                        .attr("id", chart::title_id(state.id_prefix, id))
+                        .text_with(move || part(0)),
+                )
+                .child(el("small").text_with(move || part(1))),
+        )
+        .child(el("div").class("picture").reference(holder).child(picture))
+        .child(
+            el("p")
+                .class("summary")
+                .attr("id", chart::summary_id(state.id_prefix, id))
+                .text_with(move || part(2)),
+        )
+        .child(
+            el("details")
+                .class("data")
+                .on("toggle", move |event| is_open.set(browser::is_open(&event)))
+                .child(el("summary").text(&text.table_button))
+                .child(
+                    el("div")
+                        .class("scroll")
+                        .attr("tabindex", "0")
+                        .attr("role", "group")
+                        .attr("aria-label", &*text.table_button)
+                        .html_with(table),
+                )
+                .child(
+                    el("p")
+                        .class("downloads")
+                        .child(button(&text.download_svg, save_svg))
+                        .child(button(&text.download_png, save_png))
+                        .child(button(&text.download_csv, save_csv)),
+                ),
+        )
+}
+
+/// The decode step under a pointer.
+fn step_at(model: &ChartModel, width: u32, x: f64) -> u64 {
+    let scale = model.draw.scale(chart::size(model, width));
+    scale.map_or(0, |scale| scale.value_at(x))
+}
+
+/// The growth picture with its line that drags, its slider for the keyboard, and play.
+fn scrubber(picture: El, step_at: impl Fn(f64) -> u64 + Copy + 'static) -> El {
+    let state = state();
+    let text = &state.text.page;
+    let is_dragging = Cell::new(false);
+    let is_playing = Cell::new(false);
+    let last = Derived::new(move || state.scenario().decode_steps());
+    let at = move || state.step.get().unwrap_or(last.get());
+    let go = move |step: u64| state.step.set((step < last.peek()).then_some(step));
+    let drag_to = move |event: &PointerEvent| {
+        let x = browser::x_within(event);
+        go(untrack(|| step_at(x)));
+    };
+    let play = move || {
+        is_playing.set(!is_playing.peek());
+        if !is_playing.peek() {
+            return;
+        }
+        if state.step.peek().is_none() {
+            go(0);
+        }
+        browser::each_frame(move |elapsed| {
+            // The page may have been removed, or paused, since the last frame.
+            if !is_playing.try_peek().unwrap_or(false) {
+                return false;
+            }
+            let next = scrub::played(state.step.peek().unwrap_or(0), last.peek(), elapsed);
+            go(next);
+            let goes_on = next < last.peek();
+            is_playing.set(goes_on);
+            goes_on
+        });
+    };
+    let drag = el("div")
+        .class("scrub")
+        .on_cast("pointerdown", move |event: PointerEvent| {
+            if event.button() == 0 {
+                browser::capture_pointer(&event);
+                is_playing.set(false);
+                is_dragging.set(true);
+                drag_to(&event);
+            }
+        })
+        .on_cast("pointermove", move |event: PointerEvent| {
+            if is_dragging.peek() {
+                drag_to(&event);
+            }
+        })
+        .on("pointerup", move |_| is_dragging.set(false))
+        .on("pointercancel", move |_| is_dragging.set(false))
+        .child(picture);
+    let play_button = el("button")
+        .attr("type", "button")
+        .testid("play")
+        .flag_with("hidden", browser::prefers_reduced_motion)
+        .on("click", move |_| play())
+        .text_with(move || {
+            if is_playing.get() {
+                text.pause.to_string()
+            } else {
+                text.play.to_string()
+            }
+        });
+    let slider = el("input")
+        .attr("type", "range")
+        .attr("min", "0")
+        .attr_with("max", move || last.get().to_string())
+        .attr("aria-label", &*text.scrub_label)
+        .testid("scrub")
+        .value_with(move || at().to_string())
+        .on("input", move |event| {
+            is_playing.set(false);
+            go(event_target_value(&event).parse().unwrap_or(0));
+        });
+    let label = el("output").text_with(move || scrub::label(state.text, at(), last.get()));
+    el("div").child(drag).child(
+        el("div")
+            .class("scrub-row")
+            .child(play_button)
+            .child(slider)
+            .child(label),
+    )
+}

@@ -1,0 +1,150 @@
+//! How the page is shown: the pairs of a link that are not of the scenario, which are also the options of `mount`.
+
+use crate::core::link::push_pair;
+use crate::core::scenario::{FIELDS, FieldError, Problem, cut};
+
+/// The colour scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Theme {
+    /// As the reader's system says.
+    #[default]
+    Auto,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+impl Theme {
+    /// Every theme.
+    pub(crate) const ALL: [Self; 3] = [Self::Auto, Self::Light, Self::Dark];
+
+    /// Its id in links.
+    pub(crate) const fn id(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// The one after it.
+    pub(crate) const fn next(self) -> Self {
+        match self {
+            Self::Auto => Self::Light,
+            Self::Light => Self::Dark,
+            Self::Dark => Self::Auto,
+        }
+    }
+}
+
+/// The parts of the page that an embed can show.
+pub(crate) const PARTS: &[&str] = &[
+    "sentence", "facts", "tokens", "hbm", "growth", "sweep", "working",
+];
+
+/// How the page is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PageOptions {
+    /// Parts to show; `None`: the whole page.
+    pub(crate) embed: Option<Vec<&'static str>>,
+    /// Fields whose controls are shown; `None`: all on the page, none in an embed.
+    pub(crate) controls: Option<Vec<&'static str>>,
+    /// Fields that are shown but cannot be changed.
+    pub(crate) lock: Vec<&'static str>,
+    /// The colour scheme.
+    pub(crate) theme: Theme,
+}
+
+impl PageOptions {
+    /// The keys in links.
+    pub(crate) const KEYS: &'static [&'static str] = &["embed", "controls", "lock", "theme"];
+
+    /// These options with the pairs of a link; values that are not known are named in `errors`.
+    pub(crate) fn with_pairs(
+        mut self,
+        pairs: &[(String, String)],
+        errors: &mut Vec<FieldError>,
+    ) -> Self {
+        for (key, value) in pairs {
+            match key.as_str() {
+                "embed" => self.embed = Some(list(key, value, PARTS, errors)),
+                "controls" => self.controls = Some(list(key, value, &field_keys(), errors)),
+                "lock" => self.lock = list(key, value, &field_keys(), errors),
+                "theme" => match Theme::ALL.into_iter().find(|theme| theme.id() == value) {
+                    Some(theme) => self.theme = theme,
+                    None => errors.push(unknown(key, value, &Theme::ALL.map(Theme::id))),
+                },
+                _ => errors.push(FieldError {
+                    key: key.clone(),
+                    given: cut(value, 60),
+                    problem: Problem::UnknownKey,
+                }),
+            }
+        }
+        self
+    }
+
+    /// Appends the pairs that differ from the plain page.
+    pub(crate) fn push_pairs(&self, fragment: &mut String) {
+        if let Some(embed) = &self.embed {
+            push_pair(fragment, "embed", &embed.join(","));
+        }
+        if let Some(controls) = &self.controls {
+            push_pair(fragment, "controls", &controls.join(","));
+        }
+        if !self.lock.is_empty() {
+            push_pair(fragment, "lock", &self.lock.join(","));
+        }
+        if self.theme != Theme::Auto {
+            push_pair(fragment, "theme", self.theme.id());
+        }
+    }
+
+    /// Whether the control of this field is shown.
+    pub(crate) fn has_control(&self, key: &str) -> bool {
+        match &self.controls {
+            Some(controls) => controls.contains(&key),
+            None => self.embed.is_none(),
+        }
+    }
+
+    /// Whether this field cannot be changed.
+    pub(crate) fn is_locked(&self, key: &str) -> bool {
+        self.lock.contains(&key)
+    }
+}
+
+fn field_keys() -> Vec<&'static str> {
+    FIELDS.iter().map(|field| field.key).collect()
+}
+
+/// The known names of a comma-separated list; `thinking` is short for `thinking_tokens` and so on.
+fn list(
+    key: &str,
+    value: &str,
+    known: &[&'static str],
+    errors: &mut Vec<FieldError>,
+) -> Vec<&'static str> {
+    let mut res = Vec::new();
+    for given in value
+        .split(',')
+        .map(str::trim)
+        .filter(|given| !given.is_empty())
+    {
+        let long = format!("{given}_tokens");
+        match known.iter().find(|name| **name == given || **name == long) {
+            Some(name) => res.push(*name),
+            None => errors.push(unknown(key, given, known)),
+        }
+    }
+    res
+}
+
+fn unknown(key: &str, given: &str, known: &[&'static str]) -> FieldError {
+    FieldError {
+        key: key.to_owned(),
+        given: cut(given, 60),
+        problem: Problem::NotOneOf(known.to_vec()),
+    }
+}

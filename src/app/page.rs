@@ -1,0 +1,216 @@
+//! The page: header, sentence, facts, controls, figures, working; or the parts of it that an embed shows.
+
+use std::sync::Arc;
+
+use super::cell::{Cell, Derived};
+use leptos::prelude::*;
+use leptos::tachys::view::any_view::{AnyView, IntoAny};
+
+use crate::view::{facts, notes};
+
+use super::controls::model_picker::model_picker;
+use super::controls::sentence::{lede, short};
+use super::controls::{controls, row};
+use super::el::{El, button, dynamic, el, list};
+use super::figures::figure;
+use super::options::Theme;
+use super::panels::{import, share, working};
+use super::state::{State, state};
+
+/// Everything inside the mount's element.
+pub(crate) fn page(state: State) -> AnyView {
+    provide_context(state);
+    let is_embed = Derived::new(move || state.options().embed.is_some());
+    el("div")
+        .class_with("kvscope", || true)
+        .class_with("embed", move || is_embed.get())
+        .attr_with("data-theme", move || state.options().theme.id().to_owned())
+        .attr("lang", &*state.text.lang)
+        .child(dynamic(move || {
+            if is_embed.get() {
+                embed().view()
+            } else {
+                whole().view()
+            }
+        }))
+        .child(model_picker())
+        .child(import())
+        .view()
+}
+
+/// The whole page.
+fn whole() -> El {
+    let state = state();
+    let text = &state.text.page;
+    let is_sheet_open = Cell::new(false);
+    let panel = el("div")
+        .class_with("panel", || true)
+        .class_with("open", move || is_sheet_open.get())
+        .child(controls());
+    let figures = el("div")
+        .class("figures")
+        .child(figure("tokens"))
+        .child(
+            el("div")
+                .class("pair")
+                .child(figure("hbm"))
+                .child(figure("growth")),
+        )
+        .child(figure("sweep"))
+        .child(working());
+    let toggle = el("button")
+        .attr("type", "button")
+        .class("sheet-toggle primary")
+        .testid("controls-toggle")
+        .state_with("aria-expanded", move || is_sheet_open.get())
+        .on("click", move |_| is_sheet_open.set(!is_sheet_open.peek()))
+        .text_with(move || {
+            if is_sheet_open.get() {
+                text.controls_hide.to_string()
+            } else {
+                text.controls_show.to_string()
+            }
+        });
+    el("div")
+        .child(header())
+        .child(short())
+        .child(
+            el("main")
+                .child(el("h1").class("hidden").text("KVscope"))
+                .child(lede())
+                .child(fact_row())
+                .child(note_list())
+                .child(el("div").class("columns").child(panel).child(figures)),
+        )
+        .child(toggle)
+        .child(share())
+}
+
+/// Chosen parts, with chosen controls above them.
+fn embed() -> El {
+    let state = state();
+    let parts = move || state.options().embed.clone().unwrap_or_default();
+    let controls = move || state.options().controls.clone().unwrap_or_default();
+    let form = el("form")
+        .class("controls")
+        .flag_with("hidden", move || controls().is_empty())
+        .on("submit", |event| event.prevent_default())
+        .child(list(controls, |key| row(key).view()));
+    let part = |part| match part {
+        "sentence" => lede().view(),
+        "facts" => fact_row().view(),
+        "working" => working().view(),
+        id => figure(id).view(),
+    };
+    el("main")
+        .child(form)
+        .child(note_list())
+        .child(list(parts, part))
+}
+
+/// The name, what it is, and the doors.
+fn header() -> El {
+    let state = state();
+    let text = &state.text.page;
+    let theme_label = move || match state.options().theme {
+        Theme::Auto => text.theme_auto.to_string(),
+        Theme::Light => text.theme_light.to_string(),
+        Theme::Dark => text.theme_dark.to_string(),
+    };
+    let next_theme = move || state.next_theme();
+    let doors = el("nav")
+        .attr("aria-label", &*text.doors)
+        .child(
+            button(&text.import_button, move || state.is_importing.set(true)).testid("import-open"),
+        )
+        .child(button(&text.share_button, move || state.is_sharing.set(true)).testid("share-open"))
+        .child(
+            button("◐", next_theme)
+                .testid("theme")
+                .attr_with("aria-label", theme_label)
+                .attr_with("title", theme_label),
+        );
+    el("header")
+        .class("top")
+        .child(el("b").text("KVscope"))
+        .child(el("span").text(&text.tagline))
+        .child(doors)
+}
+
+/// The facts; each opens its working.
+fn fact_row() -> El {
+    let state = state();
+    let all =
+        Derived::new(move || Arc::new(facts::facts(&state.scenario(), &state.now(), state.text)));
+    let ids = move || all.get().iter().map(|fact| fact.id).collect();
+    let open = Cell::new(None::<&'static str>);
+    let pick = move |id: &'static str, part: fn(&facts::Fact) -> &str| {
+        all.get()
+            .iter()
+            .find(|fact| fact.id == id)
+            .map(|fact| part(fact).to_owned())
+            .unwrap_or_default()
+    };
+    let fact = move |id: &'static str| {
+        el("button")
+            .attr("type", "button")
+            .class_with("fact", || true)
+            .class_with("bad", move || {
+                all.get().iter().any(|fact| fact.id == id && fact.is_bad)
+            })
+            .state_with("aria-expanded", move || open.get() == Some(id))
+            .attr("aria-controls", state.id("fact"))
+            .testid(format!("fact-{id}"))
+            .on("click", move |_| {
+                open.set((open.peek() != Some(id)).then_some(id))
+            })
+            .child(el("span").text_with(move || pick(id, |fact| &fact.label)))
+            .child(el("b").text_with(move || pick(id, |fact| &fact.value)))
+            .view()
+    };
+    let shown = el("p")
+        .class("fact-working")
+        .attr("id", state.id("fact"))
+        .attr("role", "status")
+        .flag_with("hidden", move || open.get().is_none())
+        .text_with(move || {
+            open.get()
+                .map(|id| pick(id, |fact| &fact.working))
+                .unwrap_or_default()
+        });
+    el("div")
+        .child(el("div").class("facts").child(list(ids, fact)))
+        .child(shown)
+}
+
+/// What the reader must know: values that were not read, and warnings.
+fn note_list() -> El {
+    let state = state();
+    let lines = Derived::new(move || {
+        let errors = state.errors.get();
+        let errors = errors
+            .iter()
+            .map(|error| notes::field_error(error, state.text));
+        let report = state.report();
+        errors
+            .chain(
+                report
+                    .warnings
+                    .iter()
+                    .map(|warning| notes::warning(warning, state.text)),
+            )
+            .collect::<Vec<_>>()
+    });
+    el("ul")
+        .class("notes")
+        .testid("notes")
+        .flag_with("hidden", move || lines.get().is_empty())
+        .child(dynamic(move || {
+            let lines = lines
+                .get()
+                .into_iter()
+                .map(|line| el("li").text(&line).view())
+                .collect::<Vec<_>>();
+            lines.into_any()
+        }))
+}

@@ -1,0 +1,213 @@
+//! The state of one mounted page: one scenario that is written in one place, and what follows from it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::cell::{Cell, Derived};
+use leptos::prelude::*;
+
+use crate::core::link;
+use crate::core::report::{Report, report};
+use crate::core::scenario::{FieldError, ModelChoice, ParallelSize, Scenario, field};
+use crate::view::text::{self, Messages};
+
+use super::options::PageOptions;
+
+/// A scenario pinned for comparison, with its name.
+pub(crate) type Pin = (String, Scenario);
+
+/// Everything a component can reach.
+#[derive(Clone, Copy)]
+pub(crate) struct State {
+    /// What the reader chose.
+    scenario: Cell<Arc<Scenario>>,
+    /// The decode step that the page shows; `None`: the end.
+    pub(crate) step: Cell<Option<u64>>,
+    /// Values of a link, a file or a message that could not be read.
+    pub(crate) errors: Cell<Vec<FieldError>>,
+    /// How the page is shown.
+    options: Cell<Arc<PageOptions>>,
+    /// Whether the list of models is open.
+    pub(crate) is_picking: Cell<bool>,
+    /// Whether the door for files is open.
+    pub(crate) is_importing: Cell<bool>,
+    /// Whether the link is shown.
+    pub(crate) is_sharing: Cell<bool>,
+    /// Scenarios to compare with.
+    pub(crate) pins: Cell<Vec<Pin>>,
+    /// The report of the scenario at its end.
+    report: Derived<Arc<Report>>,
+    /// The report at the shown step.
+    now: Derived<Arc<Report>>,
+    /// Words.
+    pub(crate) text: &'static Messages,
+    /// What the ids of this mount begin with, so that several on one page do not collide.
+    pub(crate) id_prefix: &'static str,
+}
+
+impl State {
+    /// The state that a fragment describes.
+    pub(crate) fn from_fragment(fragment: &str, base: PageOptions) -> Self {
+        let (scenario, options, errors) = read_fragment(fragment, base);
+        let scenario = Cell::new(Arc::new(scenario));
+        let step = Cell::new(None::<u64>);
+        let full = Derived::new(move || Arc::new(report(&scenario.get())));
+        let now = Derived::new(move || match step.get() {
+            None => full.get(),
+            Some(step) => {
+                // On the GPUs of the whole request, also where fewer would do for so much of it.
+                let size = ParallelSize::Fixed(full.get().hardware.tensor_parallel_size);
+                let at_step = scenario.get().at_step(step);
+                Arc::new(report(&Scenario {
+                    tensor_parallel_size: size,
+                    ..at_step
+                }))
+            }
+        });
+        Self {
+            scenario,
+            step,
+            errors: Cell::new(errors),
+            options: Cell::new(Arc::new(options)),
+            is_picking: Cell::new(false),
+            is_importing: Cell::new(false),
+            is_sharing: Cell::new(false),
+            pins: Cell::new(Vec::new()),
+            report: full,
+            now,
+            text: &text::ENGLISH,
+            id_prefix: next_id_prefix(),
+        }
+    }
+
+    /// Shows what another fragment describes.
+    pub(crate) fn open_fragment(&self, fragment: &str, base: PageOptions) {
+        let (scenario, options, errors) = read_fragment(fragment, base);
+        self.scenario.set(Arc::new(scenario));
+        self.options.set(Arc::new(options));
+        self.errors.set(errors);
+        self.step.set(None);
+    }
+
+    /// The fragment of the page as it is.
+    pub(crate) fn fragment(&self) -> String {
+        let mut res = link::to_fragment(&self.scenario());
+        self.options().push_pairs(&mut res);
+        res
+    }
+
+    /// What the reader chose. Handed out as a whole, here and below: each closure that reads inside a signal is compiled
+    /// with its own copy of how to get there.
+    pub(crate) fn scenario(&self) -> Arc<Scenario> {
+        self.scenario.get()
+    }
+
+    /// The report of the scenario at its end.
+    pub(crate) fn report(&self) -> Arc<Report> {
+        self.report.get()
+    }
+
+    /// The report at the shown step.
+    pub(crate) fn now(&self) -> Arc<Report> {
+        self.now.get()
+    }
+
+    /// How the page is shown.
+    pub(crate) fn options(&self) -> Arc<PageOptions> {
+        self.options.get()
+    }
+
+    /// Shows the page in the next colour scheme.
+    pub(crate) fn next_theme(&self) {
+        let mut options = PageOptions::clone(&self.options.peek());
+        options.theme = options.theme.next();
+        self.options.set(Arc::new(options));
+    }
+
+    /// The value of a field, as links write it.
+    pub(crate) fn value(&self, key: &str) -> String {
+        field(key)
+            .map(|field| (field.get)(&self.scenario()))
+            .unwrap_or_default()
+    }
+
+    /// An id within this mount.
+    pub(crate) fn id(&self, name: &str) -> String {
+        format!("{}-{name}", self.id_prefix)
+    }
+
+    /// Sets a field from text. The scenario is the same on an error.
+    pub(crate) fn set(&self, key: &'static str, text: &str) -> Result<(), FieldError> {
+        let mut changed = Scenario::clone(&self.scenario.peek());
+        changed.set(key, text)?;
+        self.replace(changed);
+        Ok(())
+    }
+
+    /// Shows another scenario, at its end.
+    pub(crate) fn replace(&self, scenario: Scenario) {
+        self.step.set(None);
+        self.scenario.set(Arc::new(scenario));
+    }
+}
+
+impl State {
+    /// Shows a preset, with its weights stored as its makers ship them.
+    pub(crate) fn choose_model(&self, id: &str) {
+        let mut changed = Scenario::clone(&self.scenario.peek());
+        if changed.set("model", id).is_ok() {
+            self.replace(with_stored_weights(changed));
+        }
+    }
+
+    /// Shows the model of a pasted or dropped text.
+    ///
+    /// # Errors
+    ///
+    /// What the text is, and what to do; the scenario stays.
+    pub(crate) fn import_text(&self, content: &str, file_name: &str) -> Result<(), String> {
+        if content.trim().is_empty() {
+            return Err(self.text.page.import_empty.to_string());
+        }
+        let name = Some(file_name.trim_end_matches(".json"))
+            .filter(|name| !name.is_empty() && *name != "config");
+        let model = ModelChoice::from_text(content, name.unwrap_or_default())?;
+        self.replace(with_stored_weights(Scenario {
+            model,
+            ..Scenario::clone(&self.scenario.peek())
+        }));
+        Ok(())
+    }
+}
+
+/// The scenario with the weight format that the model's file names, or bf16 when it names none.
+fn with_stored_weights(mut scenario: Scenario) -> Scenario {
+    let stored = scenario
+        .model
+        .config
+        .stored
+        .as_ref()
+        .map_or("bf16", |stored| stored.format.id);
+    // A format that no menu has, which no importer gives, would leave the one before.
+    let _taken = scenario.set("weight_format", stored);
+    scenario
+}
+
+/// The id prefix of the next mount. Prefixes are few and short, and live as long as the page.
+fn next_id_prefix() -> &'static str {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    Box::leak(format!("kv{count}").into_boxed_str())
+}
+
+fn read_fragment(fragment: &str, base: PageOptions) -> (Scenario, PageOptions, Vec<FieldError>) {
+    let link = link::from_fragment(fragment, PageOptions::KEYS);
+    let mut errors = link.errors;
+    let options = base.with_pairs(&link.other, &mut errors);
+    (link.scenario, options, errors)
+}
+
+/// The state of the page that this component is in.
+pub(crate) fn state() -> State {
+    expect_context::<State>()
+}

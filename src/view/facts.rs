@@ -1,0 +1,200 @@
+//! The row of facts under the sentence, each with its working.
+
+use crate::core::report::Report;
+use crate::core::scenario::Scenario;
+use crate::core::units::{Bytes, Tokens};
+
+use super::sentence;
+use super::text::{Messages, fill};
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// A stable name.
+    pub id: &'static str,
+    /// What it is.
+    pub label: String,
+    /// Its value.
+    pub value: String,
+    /// How it follows.
+    pub working: String,
+    /// Whether it is bad news.
+    pub is_bad: bool,
+}
+
+/// The names of the facts in order.
+pub const IDS: &[&str] = &[
+    "per_token",
+    "blocks",
+    "fits",
+    "max_concurrency",
+    "last_token",
+    "longest_thinking",
+    "at_long_thinking",
+];
+
+/// The facts of a report.
+pub fn facts(scenario: &Scenario, report: &Report, text: &Messages) -> Vec<Fact> {
+    IDS.iter()
+        .filter_map(|id| fact(id, scenario, report, text))
+        .collect()
+}
+
+fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages) -> Option<Fact> {
+    let (page, numbers) = (&text.page, text.numbers());
+    let (cache, hbm, fit) = (&report.kv_cache, &report.hbm, &report.fit);
+    let gpus = sentence::gpus(scenario, report, text);
+    let n_gpus = report.hardware.num_gpus;
+    let (label, value, working, is_bad) = match id {
+        "per_token" => {
+            let index = if cache.index_bytes_per_token == Bytes::ZERO {
+                String::new()
+            } else {
+                let size = numbers.bytes(cache.index_bytes_per_token);
+                fill(&page.working_per_token_index, &[("size", &size)])
+            };
+            let exact = numbers.bytes_exact(cache.bytes_per_token);
+            (
+                page.fact_per_token.to_string(),
+                numbers.bytes(cache.bytes_per_token + cache.index_bytes_per_token),
+                fill(
+                    &page.working_per_token,
+                    &[("exact", &exact), ("index", &index)],
+                ),
+                false,
+            )
+        }
+        "blocks" => {
+            let block_size = Tokens(report.engine.block_size?);
+            let blocks = report.tokens.total.blocks(block_size);
+            let values = [
+                ("total", numbers.integer(report.tokens.total.0)),
+                ("n", numbers.integer(block_size.0)),
+                ("blocks", numbers.integer(blocks)),
+                (
+                    "slots",
+                    numbers.integer(blocks.saturating_mul(block_size.0)),
+                ),
+            ];
+            let values = values
+                .each_ref()
+                .map(|(name, value)| (*name, value.as_str()));
+            (
+                fill(&page.fact_blocks, &values),
+                numbers.integer(blocks),
+                fill(&page.working_blocks, &values),
+                false,
+            )
+        }
+        "fits" => {
+            let amount = Bytes(hbm.free_bytes.unsigned_abs());
+            let all = numbers.bytes_short(amount.times(n_gpus));
+            let template = if fit.fits {
+                &page.fact_fits_yes
+            } else {
+                &page.fact_fits_no
+            };
+            let values = [
+                ("usable", numbers.bytes_short(hbm.usable_bytes)),
+                ("weights", numbers.bytes_short(hbm.weight_bytes)),
+                (
+                    "overhead",
+                    numbers.bytes_short(hbm.activation_bytes + hbm.overhead_bytes),
+                ),
+                ("held", numbers.bytes_short(hbm.kv_reserved_bytes)),
+                ("free", numbers.bytes_short(amount)),
+                (
+                    "sign",
+                    if hbm.free_bytes < 0 {
+                        "−".to_owned()
+                    } else {
+                        String::new()
+                    },
+                ),
+            ];
+            let values = values
+                .each_ref()
+                .map(|(name, value)| (*name, value.as_str()));
+            (
+                fill(&page.fact_fits, &[("gpus", &gpus)]),
+                fill(template, &[("size", &all)]),
+                fill(&page.working_fits, &values),
+                !fit.fits,
+            )
+        }
+        "max_concurrency" => {
+            let values = [
+                ("pool", numbers.bytes_short(hbm.kv_pool_bytes)),
+                ("n", numbers.integer(fit.max_concurrency)),
+                ("mean", numbers.integer(fit.max_concurrency_mean)),
+            ];
+            let values = values
+                .each_ref()
+                .map(|(name, value)| (*name, value.as_str()));
+            (
+                page.fact_concurrency.to_string(),
+                numbers.integer(fit.max_concurrency),
+                fill(&page.working_concurrency, &values),
+                fit.max_concurrency < u64::from(scenario.num_seqs),
+            )
+        }
+        "last_token" => {
+            let step = &report.speed.last_step;
+            let values = [
+                ("low", numbers.seconds(step.low)),
+                ("high", numbers.seconds(step.high)),
+                ("likely", numbers.seconds(step.likely)),
+                ("roofline", numbers.seconds(step.roofline)),
+            ];
+            let values = values
+                .each_ref()
+                .map(|(name, value)| (*name, value.as_str()));
+            (
+                page.fact_last_token.to_string(),
+                fill(&page.fact_about, &[("time", &numbers.seconds(step.likely))]),
+                fill(&page.working_last_token, &values),
+                false,
+            )
+        }
+        "longest_thinking" => {
+            let value = match fit.max_thinking_tokens {
+                Some(tokens) => numbers.tokens(tokens),
+                None => page.fact_longest_none.to_string(),
+            };
+            let template = if fit.is_limited_by_context {
+                &page.working_longest_context
+            } else {
+                &page.working_longest
+            };
+            let context = report
+                .model
+                .max_position_embeddings
+                .map_or_else(String::new, |n| numbers.integer(n.0));
+            (
+                page.fact_longest.to_string(),
+                value,
+                fill(template, &[("context", &context)]),
+                fit.max_thinking_tokens.is_none(),
+            )
+        }
+        "at_long_thinking" => {
+            let long = crate::core::report::LONG_THINKING;
+            let n = numbers.integer(fit.max_concurrency_at_32000);
+            let values = [("n", n.as_str())];
+            (
+                fill(&page.fact_at_long, &[("n", &numbers.integer(long.0))]),
+                fill(&page.fact_at_long_value, &values),
+                page.working_at_long.to_string(),
+                fit.max_concurrency_at_32000 < fit.max_concurrency,
+            )
+        }
+        _ => return None,
+    };
+    Some(Fact {
+        id,
+        label,
+        value,
+        working,
+        is_bad,
+    })
+}
