@@ -217,7 +217,7 @@ impl Writer<'_> {
                 let operator = if sign.is_empty() {
                     String::new()
                 } else {
-                    format!("<mo>{sign}</mo>")
+                    format!("<mo form=\"infix\">{sign}</mo>")
                 };
                 res.math
                     .push(format!("<math><mrow>{operator}{piece}</mrow></math>"));
@@ -244,7 +244,7 @@ impl Writer<'_> {
             Unit::Count => numbers.integer(value),
             Unit::Bytes | Unit::BytesOnly => numbers.bytes_exact(Bytes(value)),
         };
-        push("=", vec![("", format!("<mtext>{exact}</mtext>"))], &exact);
+        push("=", vec![("", format!("<mn>{exact}</mn>"))], &exact);
         if unit == Unit::Bytes && KIB <= value {
             let units = [
                 (
@@ -259,11 +259,7 @@ impl Writer<'_> {
                 } else {
                     "≈"
                 };
-                push(
-                    sign,
-                    vec![("", format!("<mtext>{written}</mtext>"))],
-                    &written,
-                );
+                push(sign, vec![("", format!("<mn>{written}</mn>"))], &written);
             }
         }
         Some(res)

@@ -328,10 +328,10 @@ fn the_default_working() {
         working.steps[1].math,
         [
             "<math><mrow><mn>2</mn><mo>·</mo><mi>L</mi><mo>·</mo><msub><mi>H</mi><mi>kv</mi></msub><mo>·</mo><msub><mi>d</mi><mi>h</mi></msub><mo>·</mo><mi>b</mi><mo>·</mo><mi>T</mi></mrow></math>",
-            "<math><mrow><mo>=</mo><mn>2</mn><mo>·</mo><mn>80</mn><mo>·</mo><mn>8</mn><mo>·</mo><mn>128</mn><mo>·</mo><mn>2</mn><mtext>\u{a0}B</mtext><mo>·</mo><mn>4,812</mn></mrow></math>",
-            "<math><mrow><mo>=</mo><mtext>1,576,796,160 B</mtext></mrow></math>",
-            "<math><mrow><mo>≈</mo><mtext>1.577 GB</mtext></mrow></math>",
-            "<math><mrow><mo>≈</mo><mtext>1.469 GiB</mtext></mrow></math>",
+            "<math><mrow><mo form=\"infix\">=</mo><mn>2</mn><mo>·</mo><mn>80</mn><mo>·</mo><mn>8</mn><mo>·</mo><mn>128</mn><mo>·</mo><mn>2</mn><mtext>\u{a0}B</mtext><mo>·</mo><mn>4,812</mn></mrow></math>",
+            "<math><mrow><mo form=\"infix\">=</mo><mn>1,576,796,160 B</mn></mrow></math>",
+            "<math><mrow><mo form=\"infix\">≈</mo><mn>1.577 GB</mn></mrow></math>",
+            "<math><mrow><mo form=\"infix\">≈</mo><mn>1.469 GiB</mn></mrow></math>",
         ]
     );
     let code: Vec<&str> = working

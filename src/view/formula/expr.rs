@@ -166,7 +166,16 @@ impl Expr {
 
     /// As the inside of a MathML element.
     pub fn push_mathml(&self, res: &mut String, form: Form, numbers: Numbers<'_>) {
-        let operator = |res: &mut String, sign: &str| res.extend(["<mo>", sign, "</mo>"]);
+        // Fences keep their size: a formula on one line needs no tall ones.
+        let operator = |res: &mut String, sign: &str| {
+            let is_fence = matches!(sign, "(" | ")" | "⌊" | "⌋" | "⌈" | "⌉");
+            let open = if is_fence {
+                "<mo stretchy=\"false\">"
+            } else {
+                "<mo>"
+            };
+            res.extend([open, sign, "</mo>"]);
+        };
         let join = |res: &mut String, parts: &[Self], sign: &str| {
             for (idx, part) in parts.iter().enumerate() {
                 if 0 < idx {
