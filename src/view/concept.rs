@@ -59,7 +59,7 @@ pub enum Block {
         rows: Vec<Vec<String>>,
     },
     /// The notebook picture, animated by [`Notebook::frame`].
-    Notebook(Notebook),
+    Notebook(Box<Notebook>),
     /// A claim and what is so.
     Myth {
         /// What is said.
@@ -388,7 +388,7 @@ impl<'a> Course<'a> {
         };
         let blocks = vec![
             self.paragraph(text.notebook_picture()),
-            Block::Notebook(notebook),
+            Block::Notebook(Box::new(notebook)),
             self.paragraph(text.notebook_engines()),
         ];
         self.section(

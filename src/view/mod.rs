@@ -7,6 +7,7 @@ pub mod concept;
 pub mod facts;
 pub mod fields;
 pub mod formula;
+pub mod lengths;
 pub mod markup;
 pub mod model_edit;
 pub mod notes;

@@ -546,7 +546,8 @@ impl<'a> Words<'a> {
             Change::TensorParallel(_) => values.fill(text.change_tensor_parallel()),
         };
         let lead = if follow_up.is_probe {
-            format!("{} {change}", text.probe())
+            let both = [("first", text.probe()), ("second", &change)];
+            fill(text.two_sentences(), &both)
         } else {
             change
         };

@@ -3,6 +3,8 @@
 use kvscope::core::lengths;
 use kvscope::core::report::report;
 use kvscope::core::scenario::{Scenario, field};
+use kvscope::view::lengths as view;
+use kvscope::view::text::ENGLISH;
 
 #[test]
 fn the_six_requests() {
@@ -31,6 +33,26 @@ fn the_six_requests() {
         assert_eq!(report.kv_cache.per_seq_bytes.0, bytes, "{id}");
         assert!(lengths.is_of(&scenario), "{id}");
     }
+}
+
+#[test]
+fn their_words() {
+    let words: Vec<_> = lengths::all()
+        .iter()
+        .map(|lengths| (view::name(lengths, &ENGLISH), view::note(lengths, &ENGLISH)))
+        .collect();
+    assert!(words.iter().all(|(name, _)| !name.is_empty()), "{words:?}");
+    assert_eq!(
+        words[1],
+        (
+            "A logic puzzle",
+            "typical of DeepSeek-R1; thinking from 1,164 to 11,307 tokens".to_owned()
+        )
+    );
+    assert_eq!(
+        words[4].1,
+        "typical of Mooncake (FAST 2025); prompts from 6,909 to 27,367 tokens"
+    );
 }
 
 #[test]

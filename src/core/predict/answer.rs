@@ -329,15 +329,18 @@ pub fn parse_answer(
 fn plain(c: char) -> char {
     let digit = |zero: u32| char::from_digit(u32::from(c) - zero, 10).unwrap_or(c);
     match c {
-        '\u{ff10}'..='\u{ff19}' => digit(0xff10),
+        // The wide forms of ASCII, as Chinese and Japanese keyboards type them.
+        '\u{ff01}'..='\u{ff5e}' => {
+            let narrow = char::from_u32(u32::from(c) - 0xfee0);
+            narrow.map_or(c, plain)
+        }
         '\u{660}'..='\u{669}' => digit(0x660),
         '\u{6f0}'..='\u{6f9}' => digit(0x6f0),
-        '\u{ff0e}' | '。' => '.',
-        '\u{ff0c}' | '\u{66b}' | '\u{60c}' | '、' => ',',
+        '。' => '.',
+        '\u{66b}' | '\u{60c}' | '、' => ',',
         '\u{66c}' | '’' | '_' => '\'',
         '\u{a0}' | '\u{202f}' | '\u{2009}' | '\u{3000}' | '\t' | '\n' | '\r' => ' ',
-        '−' | '–' | '—' | '\u{ff0d}' => '-',
-        '\u{ff0b}' => '+',
+        '−' | '–' | '—' => '-',
         '·' | '⋅' | '*' | '✕' => '×',
         _ => c,
     }
@@ -574,10 +577,14 @@ fn fits(unit: Unit, dimension: Dimension) -> bool {
 fn unit_word(text: &str, style: &AnswerStyle) -> Vec<Unit> {
     let text = text.trim_end_matches(['.', '!', ' ']);
     let lower = text.to_lowercase();
-    let own = style.words.iter().find(|(word, _)| *word == lower);
-    if let Some((_, Word::Unit(unit))) = own {
-        return vec![*unit];
-    }
+    // One word may count several things, as 个 does.
+    let own = style
+        .words
+        .iter()
+        .filter_map(|(word, meaning)| match meaning {
+            Word::Unit(unit) if *word == lower => Some(*unit),
+            Word::Unit(_) | Word::Scale(_) | Word::Yes | Word::No => None,
+        });
     let named = match lower.as_str() {
         "token" | "tokens" | "tok" | "toks" | "t" => Some(Unit::Token),
         "block" | "blocks" | "page" | "pages" => Some(Unit::Block),
@@ -585,7 +592,7 @@ fn unit_word(text: &str, style: &AnswerStyle) -> Vec<Unit> {
         | "×" => Some(Unit::Request),
         _ => None,
     };
-    named.into_iter().chain(memory_unit(text, &lower)).collect()
+    own.chain(named).chain(memory_unit(text, &lower)).collect()
 }
 
 const PREFIX_WORDS: [(&str, bool, u8); 10] = [

@@ -28,6 +28,16 @@ texts! {
 
         reset: "Reset",
 
+        group_lengths: "Typical requests",
+        lengths_chat_question: "A chat question",
+        lengths_logic_puzzle: "A logic puzzle",
+        lengths_aime_problem: "A competition problem",
+        lengths_hard_science: "A hard science question",
+        lengths_long_document: "A long document",
+        lengths_runs_to_the_cap: "A run to the cap",
+        lengths_typical_prompt: "typical of {typical_of}; prompts from {low} to {high} tokens",
+        lengths_typical_thinking: "typical of {typical_of}; thinking from {low} to {high} tokens",
+
         import_button: "Import config.json",
         share_button: "Share",
         table_button: "Data table",

@@ -161,6 +161,7 @@ loaded_texts! {
         unknown: "{yours} is not it, and no usual way leads there. A hint may help.",
         unknown_after_question: "That does not tell. The working shows every factor.",
         seen: "Others slipped here too: {seen}.",
+        two_sentences: "{first} {second}",
         probe: "One more, to see that it was not luck.",
         probe_right: "Right again: the idea holds.",
         slip_of_the_pen: "That is right, so the first number may have been a slip of the pen. Try it again.",
