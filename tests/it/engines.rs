@@ -322,6 +322,27 @@ fn posted_logs() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// Dimensions typed by hand, as few as the cache needs, on the way that the page and the JavaScript API take.
+#[test]
+fn typed_dimensions() {
+    let of = |dims: Value| {
+        let scenario = json!({
+            "model": { "dims": dims },
+            "tensor_parallel_size": 1,
+            "engine": { "kind": "vllm", "available_kv_cache_bytes": 16 * GIB, "max_model_len": 4096 },
+        });
+        let (scenario, errors) = Scenario::from_json(&scenario);
+        assert!(errors.is_empty(), "{errors:?}");
+        report(&scenario).engine.num_blocks
+    };
+    let dims = json!({ "num_hidden_layers": 32, "num_key_value_heads": 8, "head_dim": 128 });
+    // 32 layers × 16 tokens × 2 × 8 × 128 × 2 B are 2 MiB a block.
+    assert_eq!(of(dims), Some(8192));
+    let dims = json!({ "num_hidden_layers": 61, "kv_lora_rank": 512, "qk_rope_head_dim": 64 });
+    // Blocks of 64 tokens of 61 × 576 × 2 B.
+    assert_eq!(of(dims), Some(16 * GIB / (64 * 70_272)));
+}
+
 #[test]
 fn a_layout_that_is_not_established_is_said() {
     let mut scenario = Scenario::default();

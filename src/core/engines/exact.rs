@@ -1,6 +1,7 @@
 //! No engine: the bytes that the tokens need, without pages or padding.
 
 use super::{EngineCache, EngineDefaults, EngineReport};
+use crate::core::scenario::EngineKind;
 use crate::core::setup::{Request, Setup};
 use crate::core::units::{Bytes, Tokens};
 
@@ -43,7 +44,8 @@ pub fn report(setup: &Setup<'_>) -> EngineReport {
         .collect();
     EngineReport {
         kind: setup.scenario.engine.kind.id(),
-        block_size: Some(BLOCK_SIZE.0),
+        // An engine whose layout is not established is not said to have such blocks.
+        block_size: (setup.scenario.engine.kind == EngineKind::Exact).then_some(BLOCK_SIZE.0),
         reserved_bytes: setup.held_bytes(&request, setup.seqs_per_replica()),
         caches,
         ..EngineReport::default()

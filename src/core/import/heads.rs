@@ -28,6 +28,12 @@ pub(super) fn heads(
             .dim("num_key_value_heads")
             .zip(view.dim("num_experts_per_tok"))
             .map_or(1, |(heads, experts)| heads.saturating_mul(experts)),
+        // Typed by hand, the cache is known without the query heads; only the weights need them.
+        None if view.model_type().is_empty() && view.has("head_dim") => {
+            dim_at(view, "num_key_value_heads", idx)
+                .filter(|heads| *heads != 0)
+                .ok_or_else(|| missing_or_zero(view, "num_attention_heads"))?
+        }
         _ => return Err(missing_or_zero(view, "num_attention_heads")),
     };
     let first = |names: &[&str]| names.iter().find_map(|name| view.dim(name));
