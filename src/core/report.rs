@@ -376,7 +376,7 @@ fn tokens(request: &Request) -> TokenReport {
 }
 
 /// The scenario as the speed estimate sees it: every sample of every request of the fullest replica is a sequence.
-fn speed_inputs(setup: &Setup<'_>) -> SpeedInputs {
+pub(super) fn speed_inputs(setup: &Setup<'_>) -> SpeedInputs {
     let scenario = setup.scenario;
     let parallel = Parallel {
         pipeline_parallel_size: scenario.pipeline_parallel_size,

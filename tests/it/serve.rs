@@ -2,5 +2,6 @@
 
 mod laws;
 mod oracle;
+mod scenarios;
 mod schedule;
 mod yardstick;

@@ -8,6 +8,7 @@ pub mod arrivals;
 pub mod metrics;
 mod pool;
 pub mod schedulers;
+mod server;
 pub mod step_time;
 pub mod trace;
 mod world;
