@@ -415,13 +415,20 @@ impl Simulation {
         self.steps += 1;
         let batch = std::mem::take(&mut self.world.batch);
         let mut load = Load::default();
+        let step_time = &self.server.step_time;
+        let has_windows = step_time.has_windows();
+        let (mut num_decoded, mut context) = (0, 0);
         for Chunk { id, tokens } in batch.iter().copied() {
             let request = &self.world.requests[id];
             let is_sampled = tokens == request.missing();
-            self.server
-                .step_time
-                .add(&mut load, request.computed, tokens, is_sampled);
+            if tokens == 1 && is_sampled && !has_windows {
+                num_decoded += 1;
+                context += request.computed + 1;
+            } else {
+                step_time.add(&mut load, request.computed, tokens, is_sampled);
+            }
         }
+        step_time.add_decodes(&mut load, num_decoded, context);
         load.passes = passes;
         self.pass(self.server.step_time.seconds(&load));
         let mut has_finished = false;
@@ -583,18 +590,20 @@ impl Segment {
         (self.steps, self.until_finish, self.at) = (u64::MAX, u64::MAX, 0);
         self.load = Load::default();
         self.growth = [0; MAX_ROW_KINDS];
+        let has_windows = step_time.has_windows();
+        let mut context = 0;
         for id in &world.running {
             let request = &world.requests[*id];
             self.until_finish = self.until_finish.min(request.output - request.out);
             if request.out <= request.thinking {
                 self.steps = self.steps.min(request.thinking + 1 - request.out);
             }
-            let context = request.computed + 1;
-            if let Some(until) = step_time.until_bend(context) {
+            context += request.computed + 1;
+            if has_windows {
+                let until =
+                    step_time.add_windows(&mut self.load, &mut self.growth, request.computed + 1);
                 self.steps = self.steps.min(until);
             }
-            step_time.add(&mut self.load, request.computed, 1, true);
-            step_time.add_growth(&mut self.growth, context);
             // A request with a block for every token of its last one takes the next a block's worth of steps later.
             let room = (request.held * block_size).saturating_sub(request.computed);
             let first = if room < block_size { room } else { 0 };
@@ -608,6 +617,9 @@ impl Segment {
                 blocks.push(request.held);
             }
         }
+        let running = world.running.len() as u64;
+        step_time.add_decodes(&mut self.load, running, context);
+        step_time.add_growth(&mut self.growth, running);
         self.steps = self.steps.min(self.until_finish);
         self.load.passes = passes;
     }

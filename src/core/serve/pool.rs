@@ -52,7 +52,13 @@ impl PoolShape {
         self.kinds.iter().fold(0, |sum, kind| {
             let bound = kind.max_blocks.unwrap_or(u64::MAX);
             let blocks = to.min(bound).saturating_sub(from.min(bound));
-            sum.saturating_add(blocks.saturating_mul(kind.units))
+            // Where blocks are counted, none is multiplied: that is slow where numbers are 32 bits wide.
+            let units = if kind.units == 1 {
+                blocks
+            } else {
+                blocks.saturating_mul(kind.units)
+            };
+            sum.saturating_add(units)
         })
     }
 

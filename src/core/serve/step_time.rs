@@ -27,17 +27,17 @@ impl RowKind {
 
     /// Rows that the tokens at `from + 1 ..= from + count` see, summed.
     fn seen_by(&self, from: u64, count: u64) -> u64 {
-        let triangle = |n: u64| n.saturating_mul(n.saturating_add(1)) / 2;
+        // Far below overflow for all lengths that are simulated.
+        let triangle = |n: u64| n.wrapping_mul(n.wrapping_add(1)) / 2;
         let to = from.saturating_add(count);
-        match self.max_rows {
-            None => triangle(to).saturating_sub(triangle(from)),
-            Some(max_rows) => {
-                let (low, high) = (from.min(max_rows), to.min(max_rows));
-                triangle(high)
-                    .saturating_sub(triangle(low))
-                    .saturating_add((to - high.max(from)).saturating_mul(max_rows))
-            }
-        }
+        let (low, high) = match self.max_rows {
+            None => (from, to),
+            Some(max_rows) => (from.min(max_rows), to.min(max_rows)),
+        };
+        let beyond = (to - high.max(from)).wrapping_mul(self.max_rows.unwrap_or(0));
+        triangle(high)
+            .wrapping_sub(triangle(low))
+            .wrapping_add(beyond)
     }
 }
 
@@ -177,21 +177,59 @@ impl StepTime {
         }
     }
 
-    /// Adds by how much a decoding request whose next token sees `context` rows grows the sums from one step to the next,
-    /// until it fills a window.
-    pub(super) fn add_growth(&self, growth: &mut [u64; MAX_ROW_KINDS], context: u64) {
-        for (grows, kind) in growth.iter_mut().zip(&self.rows) {
-            *grows += u64::from(kind.max_rows.is_none_or(|max_rows| context < max_rows));
+    /// The part of `count` decoding requests whose tokens together see `context` rows of each kind without a window.
+    pub(super) fn add_decodes(&self, load: &mut Load, count: u64, context: u64) {
+        load.tokens += count;
+        load.seqs += count;
+        load.sampled += count;
+        let sums = load.rows.iter_mut().zip(&mut load.decode_seen);
+        for (kind, (rows, seen)) in self.rows.iter().zip(sums) {
+            if kind.max_rows.is_none() {
+                *rows += context;
+                *seen += context;
+            }
         }
     }
 
-    /// Steps until a request whose next token sees `context` rows fills another window.
-    pub(super) fn until_bend(&self, context: u64) -> Option<u64> {
-        let bends = self.rows.iter().filter_map(|kind| kind.max_rows);
-        bends
-            .filter(|bend| context < *bend)
-            .map(|bend| bend - context)
-            .min()
+    /// Adds the rows with windows of a decoding request whose token sees `context` tokens, and by how much they grow from
+    /// one step to the next. Gives the steps until that changes, because a window is full.
+    pub(super) fn add_windows(
+        &self,
+        load: &mut Load,
+        growth: &mut [u64; MAX_ROW_KINDS],
+        context: u64,
+    ) -> u64 {
+        let mut until = u64::MAX;
+        let sums = load
+            .rows
+            .iter_mut()
+            .zip(load.decode_seen.iter_mut().zip(growth));
+        for (kind, (rows, (seen, grows))) in self.rows.iter().zip(sums) {
+            let Some(max_rows) = kind.max_rows else {
+                continue;
+            };
+            if context < max_rows {
+                *grows += 1;
+                until = until.min(max_rows - context);
+            }
+            *rows += context.min(max_rows);
+            *seen += context.min(max_rows);
+        }
+        until
+    }
+
+    /// Adds by how much the rows without windows of `count` decoding requests grow from one step to the next.
+    pub(super) fn add_growth(&self, growth: &mut [u64; MAX_ROW_KINDS], count: u64) {
+        for (grows, kind) in growth.iter_mut().zip(&self.rows) {
+            if kind.max_rows.is_none() {
+                *grows += count;
+            }
+        }
+    }
+
+    /// Whether some rows have windows.
+    pub(super) fn has_windows(&self) -> bool {
+        self.rows.iter().any(|kind| kind.max_rows.is_some())
     }
 
     /// Bytes of weights that a step of `tokens` tokens reads on one rank.

@@ -116,6 +116,11 @@ impl Request {
         self.known() - self.computed
     }
 
+    /// Whether its blocks have room for `tokens` more tokens.
+    pub(super) fn has_room(&self, block_size: u64, tokens: u64) -> bool {
+        self.computed + tokens <= self.held * block_size
+    }
+
     /// Whether it has sampled a token since it was last taken in, so that each step gives it one more.
     pub(super) fn is_decoding(&self) -> bool {
         0 < self.out && self.missing() == 1

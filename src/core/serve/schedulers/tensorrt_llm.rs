@@ -65,16 +65,16 @@ impl Default for TensorRtLlm {
 
 impl TensorRtLlm {
     pub(super) fn schedule(&self, world: &mut World) -> Step {
-        let running_before = world.running.clone();
+        let preemptions = world.preemptions;
         let candidates = match self.policy {
             CapacityPolicy::GuaranteedNoEvict | CapacityPolicy::StaticBatch => {
                 self.whole_windows(world)
             }
             CapacityPolicy::MaxUtilization => self.one_more_step(world),
         };
-        let all_decode = self.micro_batch(world, &candidates);
+        let is_steady = self.micro_batch(world, &candidates);
         Step {
-            is_steady: all_decode && world.running == running_before,
+            is_steady: is_steady && world.preemptions == preemptions,
             passes: 1,
         }
     }
@@ -189,31 +189,23 @@ impl TensorRtLlm {
         res
     }
 
-    /// Puts generating requests in the step, then prompts. Whether all running requests decode in it.
+    /// Puts generating requests in the step, then prompts. Whether all that run decode in it, and nobody was started.
     fn micro_batch(&self, world: &mut World, candidates: &[Id]) -> bool {
         let mut budget = self.max_num_tokens;
-        let decoding: Vec<Id> = world
-            .running
-            .iter()
-            .copied()
-            .filter(|id| world.requests[*id].is_decoding())
-            .collect();
-        let mut num_decoded = 0;
-        for id in decoding {
-            if budget == 0 || !world.grow(id, world.requests[id].computed + 1) {
+        let mut prompts = Vec::new();
+        for idx in 0..world.running.len() {
+            let Some(id) = world.running.get(idx).copied() else {
                 break;
+            };
+            let request = &world.requests[id];
+            if !request.is_decoding() {
+                prompts.push(id);
+            } else if 0 < budget && world.grow(id, request.computed + 1) {
+                world.push(id, 1);
+                budget -= 1;
             }
-            world.push(id, 1);
-            budget -= 1;
-            num_decoded += 1;
         }
-        let all_decode = num_decoded == world.running.len();
-        let prompts: Vec<Id> = world
-            .running
-            .iter()
-            .copied()
-            .filter(|id| !world.requests[*id].is_decoding())
-            .collect();
+        let mut is_steady = world.batch.len() == world.running.len();
         for id in prompts {
             let missing = world.requests[id].missing();
             let tokens = self.chunk(world, missing, budget);
@@ -237,8 +229,9 @@ impl TensorRtLlm {
             world.waiting.remove(at);
             let at = world.running.partition_point(|other| *other < id);
             world.running.insert(at, id);
+            is_steady = false;
         }
-        all_decode
+        is_steady
     }
 
     /// How much of a prompt goes in the step: all of it, or whole blocks where it may be cut.

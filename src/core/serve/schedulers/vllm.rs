@@ -71,6 +71,7 @@ impl Vllm {
     fn schedule_running(&self, world: &mut World, budget: &mut u64) -> bool {
         let mut is_steady = true;
         let mut idx = 0;
+        let prefix = world.pool.prefix_blocks();
         while let Some(id) = world.running.get(idx).copied() {
             let request = &world.requests[id];
             let missing = request.missing();
@@ -79,6 +80,12 @@ impl Vllm {
             is_steady &= missing == 1 && tokens == 1;
             if tokens == 0 {
                 break;
+            }
+            idx += 1;
+            *budget -= tokens;
+            if request.has_room(world.pool.shape.block_size, tokens) && request.shared == prefix {
+                world.push(id, tokens);
+                continue;
             }
             // The last one taken in gives way; it may be the one that needs the blocks.
             while !world.grow(id, computed) {
@@ -93,8 +100,6 @@ impl Vllm {
             }
             world.publish(id, computed);
             world.push(id, tokens);
-            *budget -= tokens;
-            idx += 1;
         }
         is_steady
     }
