@@ -1,11 +1,14 @@
 //! A scenario's server: the pool it has is the pool its report tells of.
 
+use std::sync::Arc;
+
 use kvscope::core::fit;
 use kvscope::core::presets;
 use kvscope::core::scenario::Scenario;
-use kvscope::core::serve::arrivals::{Arrivals, Workload};
+use kvscope::core::serve::arrivals::{Arrivals, Lengths, Workload};
 use kvscope::core::serve::metrics::ServeReport;
 use kvscope::core::serve::schedulers::Scheduler;
+use kvscope::core::serve::trace::TraceRow;
 use kvscope::core::serve::{BlockKind, Server, Simulation};
 use kvscope::core::setup::{Request, Setup};
 use kvscope::core::speed::SpeedConstants;
@@ -147,6 +150,78 @@ fn every_engine_serves_the_default() {
             100.0 * report.recomputed_share,
             report.time_to_first_token.p50,
             report.time_to_first_answer_token.p50,
+        );
+    }
+}
+
+/// Uniform from 80 to 100 % of a length.
+fn around(length: u64, state: &mut u64) -> u64 {
+    // Xorshift, Marsaglia 2003.
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    length * 8 / 10 + *state % (length * 2 / 10 + 1)
+}
+
+#[test]
+fn what_a_reservation_costs_and_what_optimism_costs() {
+    // Source: rows of 2025-10-29 of `silicon_sample.csv`, ai-dynamo/aiconfigurator@095f58a5: Llama-3.1-70B in fp8 on one H200,
+    // 1,024 tokens in and 8,192 out, so many clients; mean seconds to the first token and milliseconds per token. The lengths
+    // are 80 to 100 % of the nominal ones. Nothing here was fitted to these rows.
+    let rows = [
+        ("tensorrt-llm", 64, 79.5, 30.5, 0.1, 0.1),
+        ("tensorrt-llm", 128, 369.0, 30.4, 0.1, 0.1),
+        // Its preempted requests cost the real server more than they cost here.
+        ("vllm", 64, 5.3, 46.3, 0.4, 0.25),
+    ];
+    for (engine, clients, first, per_token, first_error, per_token_error) in rows {
+        let scenario = scenario(&[
+            ("model", "llama-3.1-70b"),
+            ("weight_format", "fp8"),
+            ("kv_cache_dtype", "fp8"),
+            ("gpu", "h200-sxm-141gb"),
+            ("tensor_parallel_size", "1"),
+            ("engine", engine),
+        ]);
+        let mut state = 88_172_645_463_325_252;
+        let rows: Vec<TraceRow> = (0..5 * clients)
+            .map(|_| TraceRow {
+                arrival_seconds: 0.0,
+                prompt_tokens: around(1024, &mut state),
+                thinking_tokens: 0,
+                answer_tokens: around(8192, &mut state),
+            })
+            .collect();
+        let workload = Workload {
+            num_requests: rows.len() as u64,
+            lengths: Lengths::Trace(Arc::new(rows)),
+            // Each client allows what it gets.
+            max_output_tokens: Some(0),
+            ..Workload::of(&scenario, Arrivals::ClosedLoop { clients }, 1, 0)
+        };
+        let server = Server::of(&Setup::new(&scenario), &SpeedConstants::default());
+        let mut simulation =
+            Simulation::new(server, &workload).unwrap_or_else(|error| panic!("{error}"));
+        simulation.advance(u64::MAX);
+        let report = simulation.report();
+        let simulated = (
+            report.time_to_first_token.mean,
+            1000.0 * report.time_per_output_token.mean,
+        );
+        println!(
+            "{engine}, {clients} clients: first token {first} s real, {:.1} s simulated; per token {per_token} ms real, \
+             {:.1} ms simulated; {} preemptions",
+            simulated.0, simulated.1, report.preemptions
+        );
+        assert!(
+            (simulated.0 / first - 1.0).abs() <= first_error,
+            "{engine}, {clients} clients: {first} s real, {} s simulated",
+            simulated.0
+        );
+        assert!(
+            (simulated.1 / per_token - 1.0).abs() <= per_token_error,
+            "{engine}, {clients} clients: {per_token} ms real, {} ms simulated",
+            simulated.1
         );
     }
 }
