@@ -7,6 +7,7 @@ use kvscope::core::link;
 use kvscope::core::presets;
 use kvscope::core::report::{Report, report};
 use kvscope::core::scenario::{EngineKind, ModelSource, ParallelSize, Scenario};
+use kvscope::core::units::Tokens;
 use kvscope::view::chart::{self, ChartModel, Input, Size};
 use kvscope::view::charts::{self, growth, hbm, sweep, tokens};
 use kvscope::view::svg::{self, Theme};
@@ -679,6 +680,16 @@ proptest! {
         for row in model.table.rows.windows(2) {
             prop_assert!(count(row[0].get(1)) <= count(row[1].get(1)), "more thinking, more cache: {row:?}");
             prop_assert!(count(row[1].get(2)) <= count(row[0].get(2)), "more thinking, fewer at once: {row:?}");
+        }
+        // The short cuts of the figure find what the report finds.
+        for row in model.table.rows.iter().step_by(4) {
+            let thinking = u64::try_from(count(row.first())).expect("tokens");
+            let mut scenario = case.scenario.clone();
+            scenario.tensor_parallel_size = ParallelSize::Fixed(case.report.hardware.tensor_parallel_size);
+            scenario.thinking_tokens = Tokens(thinking);
+            let expected = report(&scenario);
+            prop_assert_eq!(count(row.get(1)), u128::from(expected.hbm.kv_held_bytes.0));
+            prop_assert_eq!(count(row.get(2)), u128::from(expected.fit.max_concurrency));
         }
         if let Some(longest) = case.report.fit.max_thinking_tokens {
             prop_assert!(model.summary.contains(&numbers.integer(longest.0)), "{}", model.summary);

@@ -80,15 +80,14 @@ pub fn model(input: &Input<'_>) -> ChartModel {
             sentence::kv_cache_dtype(scenario)
         )
     };
-    let own = std::iter::once((name(scenario), scenario));
-    let pinned = input
-        .pinned
-        .iter()
-        .map(|(name, scenario)| (name.clone(), scenario));
-    let lines: Vec<Line> = own
-        .chain(pinned)
-        .map(|(name, scenario)| line(name, scenario, now, last))
-        .collect();
+    let own = Setup::with_tensor_parallel(scenario, input.report.hardware.tensor_parallel_size);
+    let mut lines = vec![line(name(scenario), &own, now, last)];
+    lines.extend(
+        input
+            .pinned
+            .iter()
+            .map(|(name, scenario)| line(name.clone(), &Setup::new(scenario), now, last)),
+    );
     let at = |points: &[(u64, u64)], x: Tokens| {
         points
             .iter()
@@ -216,8 +215,8 @@ fn lengths(scenario: &Scenario, setup: &Setup<'_>, now: Tokens, last: u64) -> Ve
     res
 }
 
-fn line(name: String, scenario: &Scenario, now: Tokens, last: u64) -> Line {
-    let setup = Setup::new(scenario);
+fn line(name: String, setup: &Setup<'_>, now: Tokens, last: u64) -> Line {
+    let scenario = setup.scenario;
     let pool = setup.budget().pool;
     let request = Request::of(scenario);
     let with = |thinking: u64| Request {
@@ -225,27 +224,44 @@ fn line(name: String, scenario: &Scenario, now: Tokens, last: u64) -> Line {
         ..request
     };
     let num_seqs = setup.seqs_per_replica();
-    let at = |thinking: u64| {
-        (
-            thinking,
-            fit::max_concurrency(&setup, &with(thinking), pool),
-        )
-    };
-    let lengths = lengths(scenario, &setup, now, last);
+    let lengths = lengths(scenario, setup, now, last);
     let held = lengths
         .iter()
         .map(|thinking| (*thinking, setup.held_bytes(&with(*thinking), num_seqs).0))
         .collect();
-    let mut concurrency: Vec<(u64, u64)> = lengths.iter().map(|thinking| at(*thinking)).collect();
+    let holds = |thinking: u64, n: u64| engines::reserved_bytes(setup, &with(thinking), n) <= pool;
+    // More thinking never lets more in, so each search ends where the one before it did.
+    let most = bounds_of("num_seqs").map_or(1, |bounds| bounds.max);
+    let mut concurrency: Vec<(u64, u64)> = Vec::with_capacity(lengths.len() + 12);
+    for thinking in lengths {
+        let most = concurrency.last().map_or(most, |(_, n)| *n);
+        concurrency.push((
+            thinking,
+            fit::largest(most, |n| holds(thinking, n)).unwrap_or(0),
+        ));
+    }
     // Where few fit, each request less is a step that shows: its place is searched for.
     for n in 1..=EXACT_COUNTS {
-        let holds = |thinking| engines::reserved_bytes(&setup, &with(thinking), n) <= pool;
-        if let Some(end) = fit::largest(last, holds).filter(|end| *end < last) {
-            concurrency.extend([at(end), at(end + 1)]);
+        if let Some(end) =
+            fit::largest(last, |thinking| holds(thinking, n)).filter(|end| *end < last)
+        {
+            for thinking in [end, end + 1] {
+                let before = concurrency
+                    .iter()
+                    .filter(|(at, _)| *at <= thinking)
+                    .map(|(_, n)| *n)
+                    .min();
+                let n = fit::largest(before.unwrap_or(most), |n| holds(thinking, n)).unwrap_or(0);
+                concurrency.push((thinking, n));
+            }
         }
     }
     concurrency.sort_unstable();
     concurrency.dedup();
+    let num_replicas = u64::from(scenario.data_parallel_size.max(1));
+    for (_, n) in &mut concurrency {
+        *n = n.saturating_mul(num_replicas);
+    }
     Line {
         name,
         held,
