@@ -77,7 +77,8 @@ pub fn unit<'a>(text: &'a Messages, key: &str) -> &'a str {
         "num_key_value_heads" => &fields.unit_heads,
         "head_dim" => &fields.unit_elements,
         "num_blocks" => &fields.unit_blocks,
-        "n_seq_max" => &fields.unit_slots,
+        "n_seq_max" | "max_mamba_cache_size" => &fields.unit_slots,
+        "mla_attn" => &fields.unit_mla_kind,
         _ => &fields.unit_tokens,
     };
     unit
@@ -155,6 +156,7 @@ fn resolved(key: &str, scenario: &Scenario, report: &Report) -> Option<u64> {
         "activation_bytes" => Some(report.hbm.activation_bytes.0),
         "overhead_bytes" => Some(report.hbm.overhead_bytes.0),
         "available_kv_cache_bytes" => Some(report.hbm.kv_pool_bytes.0),
+        "block_size" => report.engine.block_size,
         _ => None,
     }
 }
