@@ -246,9 +246,15 @@ pub(crate) fn post_to_parent(message: &JsValue) {
     }
 }
 
-/// The height of the document's content in CSS pixels.
-pub(crate) fn content_height() -> f64 {
-    document()
-        .and_then(|document| document.body())
-        .map_or(0.0, |body| f64::from(body.scroll_height()))
+/// The height of the document's content in CSS pixels, also where the frame is higher.
+pub(crate) fn content_height() -> i32 {
+    let body = document().and_then(|document| document.body());
+    body.map_or(0, |body| body.offset_height())
+}
+
+/// Writes to the browser's console what a panic says; the boot script tells the reader.
+pub(crate) fn report_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        web_sys::console::error_1(&JsValue::from_str(&info.to_string()))
+    }));
 }

@@ -1,6 +1,7 @@
 //! A figure: title, one sentence that is true of the picture, the picture, its data, its downloads.
 
 use leptos::prelude::*;
+use leptos::tachys::view::any_view::IntoAny;
 use leptos::task::spawn_local;
 use web_sys::PointerEvent;
 
@@ -9,10 +10,11 @@ use crate::view::chart::{self, Input};
 use crate::view::charts;
 use crate::view::scrub;
 use crate::view::svg::Theme as Colors;
+use crate::view::text::fill;
 
 use super::browser;
 use super::cell::{Cell, Derived};
-use super::el::{El, ElRef, button, el};
+use super::el::{El, ElRef, button, dynamic, el};
 use super::options::Theme;
 use super::state::state;
 
@@ -100,6 +102,11 @@ pub(crate) fn figure(id: &'static str) -> El {
     } else {
         picture
     };
+    let more = match id {
+        charts::hbm::ID => engine_lines(),
+        charts::sweep::ID => pins(),
+        _ => el("div"),
+    };
     el("figure")
         .testid(format!("figure-{id}"))
         .class(format!("figure figure-{id}"))
@@ -119,6 +126,7 @@ pub(crate) fn figure(id: &'static str) -> El {
                 .attr("id", chart::summary_id(state.id_prefix, id))
                 .text_with(move || part(2)),
         )
+        .child(more)
         .child(
             el("details")
                 .class("data")
@@ -140,6 +148,48 @@ pub(crate) fn figure(id: &'static str) -> El {
                         .child(button(&text.download_csv, save_csv)),
                 ),
         )
+}
+
+/// What the chosen engine will print, where it prints anything.
+fn engine_lines() -> El {
+    let state = state();
+    let lines = move || state.report().engine.log_lines.join("\n");
+    let copy = move || {
+        let lines = untrack(lines);
+        spawn_local(async move {
+            // The lines can be selected where the browser refuses.
+            let _copied = browser::copy(lines).await;
+        });
+    };
+    el("div")
+        .class("engine")
+        .testid("engine-lines")
+        .flag_with("hidden", move || lines().is_empty())
+        .child(
+            el("p")
+                .child(el("b").text(&state.text.page.engine_says))
+                .child(button(&state.text.page.copy, copy)),
+        )
+        .child(el("pre").attr("tabindex", "0").text_with(lines))
+}
+
+/// Scenarios pinned for comparison.
+fn pins() -> El {
+    let state = state();
+    let chips = move || {
+        let pins = state.pins.get().into_iter().enumerate();
+        let chip = |(idx, (name, _)): (usize, (String, _))| {
+            let label = fill(&state.text.page.unpin, &[("name", &name)]);
+            button(&format!("{name} ✕"), move || state.unpin(idx))
+                .attr("aria-label", label)
+                .view()
+        };
+        pins.map(chip).collect::<Vec<_>>().into_any()
+    };
+    el("p")
+        .class("pins")
+        .child(button(&state.text.page.pin, move || state.pin()).testid("pin"))
+        .child(dynamic(chips))
 }
 
 /// The decode step under a pointer.

@@ -1,5 +1,7 @@
 //! `mount(element, options)`: a page in an element, and the handle that changes and removes it.
 
+use std::mem::ManuallyDrop;
+
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 use serde_json::{Value, json};
@@ -12,17 +14,18 @@ use super::options::PageOptions;
 use super::page::page;
 use super::state::State;
 
-/// A mounted page.
+/// A mounted page. It stays when JavaScript forgets this handle; only [`Mount::unmount`] removes it.
 #[wasm_bindgen(skip_typescript)]
 pub struct Mount {
     state: State,
-    handle: Option<Box<dyn std::any::Any>>,
+    handle: ManuallyDrop<Option<Box<dyn std::any::Any>>>,
 }
 
 /// Mounts a page into `element`. `options`: `scenario`, `link` (a fragment), `embed`, `controls`, `lock`, `theme`, and
 /// `syncs_address`: whether the page's address follows, which is for a page that is alone in its document.
 #[wasm_bindgen(js_name = mount, skip_typescript)]
 pub fn mount(element: HtmlElement, options: JsValue) -> Result<Mount, JsError> {
+    browser::report_panics();
     let options = api::to_json(&options)?;
     let mut errors = Vec::new();
     let page_options = PageOptions::default().with_pairs(&page_pairs(&options), &mut errors);
@@ -52,7 +55,7 @@ pub fn mount(element: HtmlElement, options: JsValue) -> Result<Mount, JsError> {
     });
     Ok(Mount {
         state,
-        handle: Some(Box::new((handle, owner)) as Box<dyn std::any::Any>),
+        handle: ManuallyDrop::new(Some(Box::new((handle, owner)))),
     })
 }
 
@@ -70,7 +73,7 @@ impl Mount {
     /// Removes the page from its element.
     #[wasm_bindgen(skip_typescript)]
     pub fn unmount(&mut self) {
-        self.handle = None;
+        *self.handle = None;
     }
 }
 
@@ -121,8 +124,7 @@ fn sync_address(state: State, base: PageOptions) {
     browser::on_window("hashchange", move |_| reopen());
     if let Some(body) = browser::document().and_then(|document| document.body()) {
         browser::observe_width(&body, |_| {
-            let message =
-                json!({ "type": "kvscope:height", "height": browser::content_height().ceil() });
+            let message = json!({ "type": "kvscope:height", "height": browser::content_height() });
             if let Ok(message) = api::from_value(&message) {
                 browser::post_to_parent(&message);
             }

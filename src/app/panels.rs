@@ -1,8 +1,10 @@
 //! Import, share, and how it is computed.
 
-use super::cell::Cell;
+use super::cell::{Cell, Derived};
+use std::sync::Arc;
+
 use leptos::prelude::*;
-use leptos::tachys::view::any_view::IntoAny;
+use leptos::tachys::view::any_view::{AnyView, IntoAny};
 use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use web_sys::{DataTransfer, DragEvent, File, HtmlInputElement};
@@ -207,44 +209,49 @@ pub(crate) fn share() -> El {
 pub(crate) fn working() -> El {
     let state = state();
     let text = &state.text.page;
-    let working = move || formula::working(&state.scenario(), &state.now(), state.text);
-    let steps = move || {
-        let step = |step: formula::Step| {
-            let mut res = el("div").class("step").child(el("b").text(&step.label));
-            for math in step.math {
-                res = res.child(el("div").html_with(move || math.clone()));
-            }
-            res.view()
-        };
-        working()
+    let working = Derived::new(move || {
+        Arc::new(formula::working(
+            &state.scenario(),
+            &state.now(),
+            state.text,
+        ))
+    });
+    // The layers are the formula itself; the steps around them are there for who asks.
+    let lines = move |is_main: bool| {
+        let working = working.get();
+        let steps = working
             .steps
-            .into_iter()
-            .map(step)
-            .collect::<Vec<_>>()
-            .into_any()
+            .iter()
+            .filter(|step| (step.id == "layers" || step.id == "together") == is_main);
+        steps.map(step_line).collect::<Vec<_>>().into_any()
+    };
+    let is_open = Cell::new(false);
+    let all = move || {
+        if is_open.get() {
+            lines(false)
+        } else {
+            ().into_any()
+        }
     };
     let language = Cell::new(0_usize);
     let snippet = move || {
-        working()
+        working
+            .get()
             .snippets
-            .into_iter()
-            .nth(language.get())
-            .map(|snippet| snippet.code)
+            .get(language.get())
+            .map(|snippet| snippet.code.clone())
             .unwrap_or_default()
     };
-    let tabs = move || {
-        let languages = working()
-            .snippets
-            .into_iter()
-            .map(|snippet| snippet.language)
-            .enumerate();
-        let tab = |(idx, name)| {
-            button(name, move || language.set(idx))
+    let tabs = working
+        .peek()
+        .snippets
+        .iter()
+        .enumerate()
+        .map(|(idx, snippet)| {
+            button(snippet.language, move || language.set(idx))
                 .state_with("aria-pressed", move || language.get() == idx)
-                .view()
-        };
-        untrack(|| languages.map(tab).collect::<Vec<_>>().into_any())
-    };
+        })
+        .collect::<Vec<_>>();
     let assumptions = move || {
         let line = |assumption| {
             el("li")
@@ -269,7 +276,13 @@ pub(crate) fn working() -> El {
                 .attr("tabindex", "0")
                 .attr("role", "group")
                 .attr("aria-label", &*text.working_title)
-                .child(dynamic(steps)),
+                .child(dynamic(move || lines(true))),
+        )
+        .child(
+            el("details")
+                .on("toggle", move |event| is_open.set(browser::is_open(&event)))
+                .child(el("summary").text(&text.steps_title))
+                .child(el("div").class("steps").child(dynamic(all))),
         )
         .child(
             el("details")
@@ -279,7 +292,7 @@ pub(crate) fn working() -> El {
                         .class("tabs")
                         .attr("role", "group")
                         .attr("aria-label", &*text.snippets_title)
-                        .child(dynamic(tabs)),
+                        .children(tabs),
                 )
                 .child(
                     el("pre")
@@ -292,4 +305,18 @@ pub(crate) fn working() -> El {
                 .child(el("summary").text(&text.assumptions_title))
                 .child(el("ul").child(dynamic(assumptions))),
         )
+}
+
+/// One line of the working: what it works out, and the mathematics, which breaks between its parts.
+fn step_line(step: &formula::Step) -> AnyView {
+    let maths = step
+        .math
+        .iter()
+        .cloned()
+        .map(|math| el("span").html_with(move || math.clone()));
+    el("p")
+        .class("step")
+        .child(el("b").text(&step.label))
+        .children(maths)
+        .view()
 }

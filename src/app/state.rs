@@ -9,12 +9,16 @@ use leptos::prelude::*;
 use crate::core::link;
 use crate::core::report::{Report, report};
 use crate::core::scenario::{FieldError, ModelChoice, ParallelSize, Scenario, field};
+use crate::view::sentence;
 use crate::view::text::{self, Messages};
 
 use super::options::PageOptions;
 
 /// A scenario pinned for comparison, with its name.
 pub(crate) type Pin = (String, Scenario);
+
+/// Scenarios that can be compared with: as many as the charts have colours for.
+const MAX_PINS: usize = 3;
 
 /// Everything a component can reach.
 #[derive(Clone, Copy)]
@@ -115,6 +119,28 @@ impl State {
     /// How the page is shown.
     pub(crate) fn options(&self) -> Arc<PageOptions> {
         self.options.get()
+    }
+
+    /// Keeps the scenario for comparison; the oldest of more than [`MAX_PINS`] goes.
+    pub(crate) fn pin(&self) {
+        let scenario = Scenario::clone(&self.scenario.peek());
+        let name = sentence::pin_name(&scenario);
+        let mut pins = self.pins.peek();
+        pins.retain(|(known, _)| *known != name);
+        pins.push((name, scenario));
+        let surplus = pins.len().saturating_sub(MAX_PINS);
+        self.pins.set(pins.split_off(surplus));
+    }
+
+    /// Lets a kept scenario go.
+    pub(crate) fn unpin(&self, idx: usize) {
+        let kept = self
+            .pins
+            .peek()
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| *at != idx);
+        self.pins.set(kept.map(|(_, pin)| pin).collect());
     }
 
     /// Shows the page in the next colour scheme.

@@ -187,6 +187,11 @@ pub fn model_name(scenario: &Scenario) -> String {
     }
 }
 
+/// What a scenario is called in a comparison: what people compare, its model and its cache.
+pub fn pin_name(scenario: &Scenario) -> String {
+    format!("{} {}", model_name(scenario), kv_cache_dtype(scenario))
+}
+
 /// The format of the cache, or of K and V when they differ: `bf16`, `q8_0/q4_0`.
 pub fn kv_cache_dtype(scenario: &Scenario) -> String {
     let format = scenario.kv_cache_dtype;

@@ -49,6 +49,7 @@ texts! {
         warnings_title: "What to know",
         assumptions_title: "What is assumed",
         working_title: "How it is computed",
+        steps_title: "Every step",
         snippets_title: "The same as a program",
         more: "More",
         close: "Close",
@@ -100,6 +101,7 @@ texts! {
         copy: "Copy",
         copied: "Copied.",
         copy_refused: "The browser does not allow copying here; select the link and copy it.",
+        engine_says: "What the engine will say",
         pin: "Pin for comparison",
         unpin: "Remove {name}",
     }
