@@ -1,5 +1,6 @@
 //! Many requests: the simulator against a real run, against a plain one, and against its own books.
 
+mod anything;
 mod laws;
 mod oracle;
 mod scenarios;

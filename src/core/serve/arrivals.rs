@@ -63,7 +63,8 @@ pub struct Workload {
     pub num_requests: u64,
     /// Prompt tokens that all requests begin with.
     pub shared_prefix_tokens: u64,
-    /// Output tokens that each client allows; absent: as many as it gets. Engines that reserve memory reserve these.
+    /// Output tokens that each client allows, but never fewer than it gets; absent: what the longest sequence leaves. Engines
+    /// that reserve memory reserve these.
     pub max_output_tokens: Option<u64>,
     /// What the random numbers begin with.
     pub seed: u64,
@@ -173,6 +174,17 @@ impl Workload {
             })
         };
         bounded("num_requests", self.num_requests, MAX_REQUESTS)?;
+        if let Some(given) = self
+            .max_output_tokens
+            .filter(|tokens| MAX_REQUEST_TOKENS < *tokens)
+        {
+            return Err(ServeError::OutOfBounds {
+                key: "max_output_tokens",
+                given,
+                min: 0,
+                max: MAX_REQUEST_TOKENS,
+            });
+        }
         match self.arrivals {
             Arrivals::ClosedLoop { clients } => bounded("clients", clients, MAX_CLIENTS)?,
             Arrivals::Poisson {
@@ -241,6 +253,10 @@ impl Workload {
                     let Some(row) = row else {
                         return Err(ServeError::TraceEmpty);
                     };
+                    row.check().map_err(|message| ServeError::TraceLine {
+                        line: idx + 1,
+                        message,
+                    })?;
                     RequestLengths {
                         prompt: row.prompt_tokens,
                         thinking: row.thinking_tokens,

@@ -25,7 +25,7 @@ use world::{Chunk, Id, Request, World};
 pub use pool::{BlockKind, PoolShape};
 pub use world::{Fate, Refusal};
 
-use super::units::Bounds;
+use super::units::{Bounds, MAX_EXACT_INTEGER};
 
 const fn bounds(min: u64, max: u64, default: u64) -> Bounds {
     Bounds {
@@ -183,6 +183,39 @@ pub struct Simulation {
     is_stuck: bool,
 }
 
+impl Server {
+    /// Checks every number against its bounds.
+    ///
+    /// # Errors
+    ///
+    /// The first one outside them.
+    pub fn check(&self) -> Result<(), ServeError> {
+        let pool = &self.pool;
+        let mut rows = vec![
+            ("block_size", pool.block_size, 1, MAX_REQUEST_TOKENS),
+            ("units", pool.units, 0, MAX_EXACT_INTEGER),
+            ("units_per_seq", pool.units_per_seq, 0, MAX_EXACT_INTEGER),
+        ];
+        let units = pool.kinds.iter().map(|kind| kind.units);
+        rows.extend(units.map(|units| ("units of a block", units, 0, MAX_EXACT_INTEGER)));
+        let max_model_len = self.max_model_len;
+        rows.extend(max_model_len.map(|tokens| ("max_model_len", tokens, 1, MAX_TOKENS)));
+        rows.extend(self.scheduler.settings(pool.block_size));
+        match rows
+            .into_iter()
+            .find(|(_, given, min, max)| !(*min..=*max).contains(given))
+        {
+            Some((key, given, min, max)) => Err(ServeError::OutOfBounds {
+                key,
+                given,
+                min,
+                max,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Simulation {
     /// A server and its requests.
     ///
@@ -190,6 +223,7 @@ impl Simulation {
     ///
     /// When a number is outside its bounds.
     pub fn new(server: Server, workload: &Workload) -> Result<Self, ServeError> {
+        server.check()?;
         workload.check()?;
         let lengths = workload.draw_lengths()?;
         let shortest = lengths.iter().map(|lengths| lengths.prompt).min();

@@ -20,6 +20,24 @@ pub struct TraceRow {
     pub answer_tokens: u64,
 }
 
+impl TraceRow {
+    /// What makes it no request, if anything.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let output = self.thinking_tokens.saturating_add(self.answer_tokens);
+        if !self.arrival_seconds.is_finite() {
+            return Err("an arrival is not a finite number of seconds".to_owned());
+        }
+        if self.prompt_tokens == 0 || output == 0 {
+            return Err("a request needs a prompt token and an output token".to_owned());
+        }
+        let longest = self.prompt_tokens.max(output);
+        if 2 * MAX_REQUEST_TOKENS < longest {
+            return Err(format!("{longest} tokens are more than are simulated"));
+        }
+        Ok(())
+    }
+}
+
 /// Names of the columns, the first of each list ours.
 const ARRIVAL: &[&str] = &["arrival", "arrival_seconds", "arrival_time", "timestamp"];
 const PROMPT: &[&str] = &[
@@ -150,9 +168,6 @@ fn row(columns: &dyn Columns) -> Result<TraceRow, String> {
     let arrival_seconds = columns
         .number(ARRIVAL)?
         .ok_or_else(|| missing("arrival", ARRIVAL))?;
-    if !arrival_seconds.is_finite() {
-        return Err("an arrival is not a finite number of seconds".to_owned());
-    }
     let prompt_tokens = tokens(columns, PROMPT)?.ok_or_else(|| missing("prompt", PROMPT))?;
     let thinking_tokens = tokens(columns, THINKING)?.unwrap_or(0);
     let answer_tokens = match (tokens(columns, ANSWER)?, tokens(columns, OUTPUT)?) {
@@ -161,15 +176,14 @@ fn row(columns: &dyn Columns) -> Result<TraceRow, String> {
         (None, Some(output)) => output.saturating_sub(thinking_tokens),
         (None, None) => return Err(missing("answer", &[ANSWER, OUTPUT].concat())),
     };
-    if prompt_tokens == 0 || thinking_tokens + answer_tokens == 0 {
-        return Err("a request needs a prompt token and an output token".to_owned());
-    }
-    Ok(TraceRow {
+    let res = TraceRow {
         arrival_seconds,
         prompt_tokens,
         thinking_tokens,
         answer_tokens,
-    })
+    };
+    res.check()?;
+    Ok(res)
 }
 
 fn tokens(columns: &dyn Columns, names: &[&str]) -> Result<Option<u64>, String> {

@@ -13,6 +13,9 @@ use vllm::Vllm;
 use super::pool::{Pool, PoolShape};
 use super::world::{Id, Refusal, Request, World};
 
+/// The largest number that makes sense in a setting: more tokens than any step has.
+const MAX_SETTING: u64 = 1 << 32;
+
 /// An engine's scheduler and its settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scheduler {
@@ -27,7 +30,50 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// The pool as this engine keeps it.
+    /// Every number that can be set: its name, its value and its bounds. A prompt is cut into whole blocks, so a step takes
+    /// one at least.
+    pub(super) fn settings(&self, block_size: u64) -> Vec<(&'static str, u64, u64, u64)> {
+        let count = |key, value| (key, value, 1, MAX_SETTING);
+        match self {
+            Self::Vllm(settings) => vec![
+                count("max_num_seqs", settings.max_num_seqs),
+                count("max_num_batched_tokens", settings.max_num_batched_tokens),
+                ("watermark", settings.watermark_thousandths, 0, 1000),
+            ],
+            Self::Sglang(settings) => vec![
+                count("max_running_requests", settings.max_running_requests),
+                count("max_prefill_tokens", settings.max_prefill_tokens),
+                (
+                    "chunked_prefill_size",
+                    settings.chunked_prefill_size,
+                    block_size,
+                    MAX_SETTING,
+                ),
+                (
+                    "schedule_conservativeness",
+                    settings.schedule_conservativeness_thousandths,
+                    0,
+                    1_000_000,
+                ),
+            ],
+            Self::TensorRtLlm(settings) => vec![
+                count("max_batch_size", settings.max_batch_size),
+                (
+                    "max_num_tokens",
+                    settings.max_num_tokens,
+                    block_size,
+                    MAX_SETTING,
+                ),
+            ],
+            Self::LlamaCpp(settings) => vec![
+                ("n_parallel", settings.n_parallel, 1, 1000),
+                count("n_batch", settings.n_batch),
+                count("n_ubatch", settings.n_ubatch),
+            ],
+        }
+    }
+
+    /// The pool as this engine keeps it; llama.cpp's is one of cells, whatever the shape.
     pub(super) fn pool(&self, shape: PoolShape, shared_prefix: u64) -> Pool {
         let (is_caching, unhashed_first, shares_prefix) = match self {
             Self::Vllm(settings) => (
@@ -43,6 +89,10 @@ impl Scheduler {
                 settings.enable_block_reuse,
             ),
             Self::LlamaCpp(_) => (false, true, false),
+        };
+        let shape = match self {
+            Self::LlamaCpp(_) => PoolShape::uniform(1, shape.units),
+            Self::Vllm(_) | Self::Sglang(_) | Self::TensorRtLlm(_) => shape,
         };
         let mut pool = Pool::new(shape, is_caching, unhashed_first);
         if shares_prefix {
@@ -85,12 +135,19 @@ impl Scheduler {
                 }
             }),
             Self::Sglang(_) => {
-                let page = shape.block_size;
-                // The server cuts what a client allows to what the pool holds.
-                let room = (shape.units / shape.units_of(0, 1).max(1)) * page;
-                let longest = room.saturating_sub(request.prompt + 2 * page);
+                // As admission counts: in tokens, at what the first page takes. The server cuts what a client allows to that.
+                let (page, page_units) = (shape.block_size, shape.units_of(0, 1).max(1));
+                let room = (shape.units / page_units).saturating_mul(page);
+                let taken = request.prompt + 2 * page;
+                let longest = room.saturating_sub(taken);
                 request.max_new = request.max_new.min(longest).max(request.output);
-                larger(request.prompt + request.output + 2 * page)
+                let tokens = taken + request.output;
+                larger(tokens).or_else(|| {
+                    (room < tokens).then(|| Refusal::LargerThanPool {
+                        needed_units: shape.blocks(tokens).saturating_mul(page_units),
+                        units: shape.units,
+                    })
+                })
             }
             Self::TensorRtLlm(settings) => {
                 let window = request.prompt + request.max_new;
