@@ -122,9 +122,11 @@ fn bytes_of_the_second_turn() {
 
 #[test]
 fn what_5000_thinking_tokens_leave() {
-    // Bytes per token from the configs: 64 layers × 2 × 8 × 128 × 2 B and 80 layers of the same.
-    let qwq = r#"{"dims":{"num_hidden_layers":64,"num_attention_heads":40,"num_key_value_heads":8,"head_dim":128,"hidden_size":5120}}"#;
-    let rows = [(qwq, 1_310_720_000), ("llama-3.1-70b", 1_638_400_000)];
+    // 64 and 80 layers × 2 × 8 × 128 × 2 B a token.
+    let rows = [
+        ("qwq-32b", 1_310_720_000),
+        ("deepseek-r1-distill-llama-70b", 1_638_400_000),
+    ];
     for (model, bytes) in rows {
         let mut scenario = scenario(&[("thinking_tokens", "5000")]);
         if let Err(error) = scenario.set("model", model) {
@@ -396,11 +398,17 @@ fn a_plan_outside_its_bounds_is_named() {
 
 #[test]
 fn windows_and_states_need_a_snapshot() {
-    let scenario = scenario(&[]);
-    assert!(
-        !needs_snapshot(&Setup::new(&scenario).whole_groups()),
-        "every layer of Llama is full"
-    );
+    let rows = [
+        ("llama-3.1-70b", false),
+        ("deepseek-r1", false),
+        ("gpt-oss-120b", true),
+        ("qwen3-next-80b-a3b", true),
+    ];
+    for (model, expected) in rows {
+        let scenario = scenario(&[("model", model)]);
+        let groups = Setup::new(&scenario).whole_groups();
+        assert_eq!(needs_snapshot(&groups), expected, "{model}");
+    }
 }
 
 #[test]
