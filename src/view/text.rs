@@ -17,6 +17,8 @@ pub mod page;
 pub mod predict;
 pub mod units;
 pub mod working;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod zh;
 
 pub use charts::ChartText;
 pub use concept::ConceptText;
@@ -242,6 +244,8 @@ pub fn exports() -> Vec<(String, String)> {
     [
         ("en-predict", predict::PredictWords::ENGLISH.to_json()),
         ("en-concept", concept::ConceptWords::ENGLISH.to_json()),
+        ("zh-predict", zh::PREDICT.to_json()),
+        ("zh-concept", zh::CONCEPT.to_json()),
     ]
     .into_iter()
     .map(|(name, words)| (format!("{name}.json"), words.to_string()))
