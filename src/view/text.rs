@@ -15,6 +15,8 @@ pub mod loaded;
 pub mod notes;
 pub mod page;
 pub mod predict;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod pseudo;
 pub mod units;
 pub mod working;
 #[cfg(not(target_arch = "wasm32"))]
@@ -237,13 +239,27 @@ pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     res
 }
 
-/// The files of words that the page loads when it needs them: name and content. Not in the module that the page starts
-/// with, and so not in a build for it.
+/// The languages that the page can be shown in: the name in a link, and what its speakers call it.
+pub const LANGUAGES: &[(&str, &str)] = &[("en", "English"), ("zh", "简体中文")];
+
+/// Which way a language runs, as in `<html dir>`.
+pub fn direction(lang: &str) -> &'static str {
+    let language = lang.split('-').next().unwrap_or_default();
+    match language {
+        "ar" | "fa" | "he" | "ur" => "rtl",
+        _ => "ltr",
+    }
+}
+
+/// The files of words that the page loads when it needs them: name and content. `en-predict.json` and `en-concept.json`
+/// are long texts that the first view does not show; `zh.json` holds the page in another language. They are not in the
+/// module that the page starts with, and so not in a build for it.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn exports() -> Vec<(String, String)> {
     [
         ("en-predict", predict::PredictWords::ENGLISH.to_json()),
         ("en-concept", concept::ConceptWords::ENGLISH.to_json()),
+        ("zh", zh::MESSAGES.to_json()),
         ("zh-predict", zh::PREDICT.to_json()),
         ("zh-concept", zh::CONCEPT.to_json()),
     ]

@@ -7,6 +7,7 @@ mod formula;
 mod gpus;
 mod import;
 mod kv_bytes;
+mod languages;
 mod lengths;
 mod link;
 mod log;

@@ -1,10 +1,27 @@
 //! Simplified Chinese. A sentence that is missing here does not compile.
 
 mod concept;
+mod figures;
+mod page;
 mod predict;
+
+use std::borrow::Cow;
+
+use super::Messages;
 
 pub use concept::CONCEPT;
 pub use predict::PREDICT;
+
+/// The words of the page and its figures.
+pub static MESSAGES: Messages = Messages {
+    lang: Cow::Borrowed("zh-Hans"),
+    units: page::UNITS,
+    charts: figures::CHARTS,
+    fields: page::FIELDS,
+    page: page::PAGE,
+    working: figures::WORKING,
+    notes: page::NOTES,
+};
 
 /// A table of words.
 macro_rules! words {

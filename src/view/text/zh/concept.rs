@@ -98,7 +98,7 @@ pub const CONCEPT: ConceptWords = words!(ConceptWords {
     limits_shared: "有些层用别的层的行，自己不存。{shared_model} 的 {shared_all_layers} 层里有 {shared_layers} 层如此。",
     limits_sparse: "稀疏注意力只读一部分行，却全部保留，旁边还要存索引键。{sparse_model}：每个 token {sparse_per_token}，其中索引占 {sparse_index}。",
     limits_quantized: "量化的缓存在数字旁边还存着缩放因子：{quant_dtype} 每个数占 {quant_bytes} B，不是半个字节。而 4 比特的权重并不改变缓存。",
-    limits_evicted: "丢弃 token 的方法（attention sink、heavy hitter 之类）让显存保持不变，丢掉的也就没了。它们并不让上下文变长。",
+    limits_evicted: "丢弃 token 的方法（如注意力汇聚点、高频命中 token）让显存保持不变，丢掉的也就没了。它们并不让上下文变长。",
     limits_prefix: "请求共有的前缀只存一份：{prefix_seqs} 个共享这段提示词的请求占 {prefix_size}，而不是 {prefix_size_apart}。",
     limits_draft: "投机解码要加上草稿模型自己的行，以及几行已提出但尚未接受的。",
     limits_copies: "GPU 比 KV 头多，就只是复制。在 {copies_gpus} 块 GPU 上，每块都存着这个请求的 {copies_per_gpu}。",

@@ -1,0 +1,352 @@
+//! Other languages: whole, with the same placeholders, read and written in their own way; and languages that nobody speaks.
+
+use std::collections::BTreeMap;
+
+use kvscope::core::predict::answer::{Dimension, Unit, parse_answer};
+use kvscope::core::predict::judge::Verdict;
+use kvscope::core::predict::{Question, SLIPS, Situation, judge};
+use kvscope::core::report::report;
+use kvscope::core::scenario::Scenario;
+use kvscope::view::concept::{Block, sections};
+use kvscope::view::predict::Words;
+use kvscope::view::sentence;
+use kvscope::view::text::concept::ConceptWords;
+use kvscope::view::text::predict::PredictWords;
+use kvscope::view::text::pseudo::Pseudo;
+use kvscope::view::text::{
+    ENGLISH, LANGUAGES, Messages, PredictText, direction, exports, fill, placeholders, zh,
+};
+
+/// Every sentence of a language by its name, all tables.
+fn sentences(
+    messages: &Messages,
+    predict: &PredictWords,
+    concept: &ConceptWords,
+) -> BTreeMap<String, String> {
+    let mut res = BTreeMap::new();
+    messages.clone().for_each(&mut |group, name, text| {
+        res.insert(format!("{group}.{name}"), text.clone().into_owned());
+    });
+    predict.clone().for_each(&mut |name, text| {
+        res.insert(format!("predict.{name}"), text.clone().into_owned());
+    });
+    concept.clone().for_each(&mut |name, text| {
+        res.insert(format!("concept.{name}"), text.clone().into_owned());
+    });
+    res
+}
+
+fn english() -> BTreeMap<String, String> {
+    sentences(&ENGLISH, &PredictWords::ENGLISH, &ConceptWords::ENGLISH)
+}
+
+fn chinese() -> BTreeMap<String, String> {
+    sentences(&zh::MESSAGES, &zh::PREDICT, &zh::CONCEPT)
+}
+
+#[track_caller]
+fn has_the_same_placeholders(language: &BTreeMap<String, String>) {
+    for (name, english) in english() {
+        let text = &language[&name];
+        assert_eq!(placeholders(text), placeholders(&english), "{name}: {text}");
+    }
+}
+
+#[test]
+fn placeholders_agree() {
+    has_the_same_placeholders(&chinese());
+    for pseudo in Pseudo::ALL {
+        let language = sentences(&pseudo.messages(), &pseudo.predict(), &pseudo.concept());
+        has_the_same_placeholders(&language);
+    }
+}
+
+/// A template with sevens for its values.
+fn with_sevens(template: &str) -> String {
+    let names = placeholders(template);
+    let values: Vec<_> = names.into_iter().map(|name| (name, "7")).collect();
+    fill(template, &values)
+}
+
+/// Whether there are two Latin words in a row, as in a sentence that was not translated.
+fn has_latin_words(text: &str) -> bool {
+    let is_word = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        3 <= word.len() && word.chars().all(|c| c.is_ascii_lowercase())
+    };
+    let words: Vec<&str> = text
+        .split([' ', '（', '）', '，', '。', '：', '、'])
+        .collect();
+    words
+        .windows(2)
+        .any(|pair| pair.iter().all(|word| is_word(word)))
+}
+
+/// Names and signs that are the same in Chinese.
+const SAME: &[&str] = &[
+    "charts.tokens",
+    "fields.engine_llama_cpp",
+    "fields.flash_attn",
+    "fields.k_and_v",
+    "fields.unit_tokens",
+    "charts.hbm_data_parallel",
+    "charts.hbm_pipeline_parallel",
+    "charts.hbm_tensor_parallel",
+    "fields.element_bits",
+    "fields.element_bytes",
+    "fields.engine_sglang",
+    "fields.engine_tensorrt_llm",
+    "fields.gpu",
+    "page.download_csv",
+    "page.download_png",
+    "page.download_svg",
+    "page.kind_gqa",
+    "page.kind_mha",
+    "page.kind_mla",
+    "page.kind_mqa",
+    "page.model_summary",
+    "predict.units_of_bytes",
+];
+
+fn is_han(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
+}
+
+/// What is wrong with a Chinese sentence.
+fn flaw(name: &str, text: &str, english: &str) -> Option<&'static str> {
+    let is_latin = |text: &str| with_sevens(text).chars().any(|c| c.is_ascii_alphabetic());
+    let is_same = SAME.contains(&name) || name.starts_with("units.") || name == ".lang";
+    if is_latin(english) && !is_same && !text.chars().any(is_han) {
+        return Some("not translated");
+    }
+    if text.contains("  ") || text.trim() != text {
+        return Some("stray spaces");
+    }
+    // What a reader may type is a list, as in English.
+    if name.starts_with("predict.words_") {
+        return None;
+    }
+    if has_latin_words(&with_sevens(text)) {
+        return Some("Latin words");
+    }
+    let chars: Vec<char> = with_sevens(text).chars().collect();
+    let has_narrow_mark = chars.windows(2).any(|pair| {
+        let before_han = matches!(pair[0], ',' | '.' | ':' | ';' | '?' | '!' | '(' | ')');
+        let after_han = matches!(pair[1], ',' | ':' | ';' | '!');
+        (before_han && is_han(pair[1])) || (is_han(pair[0]) && after_han)
+    });
+    has_narrow_mark.then_some("narrow punctuation")
+}
+
+#[test]
+fn chinese_is_chinese() {
+    let english = english();
+    let flaws: Vec<String> = chinese()
+        .iter()
+        .filter_map(|(name, text)| {
+            let flaw = flaw(name, text, &english[name])?;
+            Some(format!("{name}: {flaw}: {text}"))
+        })
+        .collect();
+    assert!(flaws.is_empty(), "{}", flaws.join("\n"));
+}
+
+#[test]
+fn the_default_in_chinese() {
+    let scenario = Scenario::default();
+    let report = report(&scenario);
+    let lede: Vec<String> = sentence::lede(&scenario, &report, &zh::MESSAGES)
+        .iter()
+        .map(sentence::Sentence::text)
+        .collect();
+    assert_eq!(
+        lede,
+        [
+            "一个请求预填充 512 个提示词 token，思考 4,000 个，回答 300 个。它的 KV 缓存最后有 4,812 个 token，在 Llama 3.1 70B 上以 bf16 存储，占 4 × H100 80 GB 显存中的 1.47 GiB。",
+            "其中 83% 是在思考时写下的。",
+        ]
+    );
+    let text = zh::CONCEPT.text();
+    let course = sections(&scenario, &text, &zh::MESSAGES);
+    let first: Vec<_> = course
+        .iter()
+        .map(|section| section.title.as_str())
+        .take(5)
+        .collect();
+    assert_eq!(
+        first,
+        [
+            "缓存里存的是什么",
+            "预填充一次完成，解码逐个进行",
+            "笔记本",
+            "4,812 从哪里来",
+            "在 GPU 上"
+        ]
+    );
+    let paragraphs: Vec<&String> = course
+        .iter()
+        .flat_map(|section| &section.blocks)
+        .filter_map(|block| match block {
+            Block::Paragraph(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    for text in &paragraphs {
+        assert!(
+            !text.contains(['{', '}', '|']) && !has_latin_words(text),
+            "{text}"
+        );
+    }
+    assert!(
+        paragraphs
+            .iter()
+            .any(|text| text.contains("到结尾用了 301 页，最后一页空着 4 行")),
+        "{paragraphs:?}"
+    );
+}
+
+#[test]
+fn answers_in_chinese() {
+    let text = zh::PREDICT.text();
+    let words = Words::new(&text, &zh::MESSAGES);
+    let situation = Situation::new(&Scenario::default());
+    let style = words.answer_style();
+    for (question, typed) in [
+        (Question::Tokens, "4812 个 token"),
+        (Question::Tokens, "4812个"),
+        (Question::Tokens, "４８１２ 词元"),
+        (Question::Tokens, "0.4812 万"),
+        (Question::Tokens, "4.812千个token"),
+        (Question::Tokens, "300.75 块"),
+        (Question::PerSeqBytes, "１．４７ ＧｉＢ"),
+        (Question::PerSeqBytes, "15.77 亿字节"),
+        (Question::PerSeqBytes, "1,576,796,160 字节"),
+        (Question::MaxConcurrency, "89 个请求"),
+        (Question::MaxConcurrency, "89 路"),
+        (Question::MaxConcurrency, "89个"),
+        (Question::MaxThinking, "13.026万"),
+        (Question::Fits, "能"),
+        (Question::Fits, "放得下。"),
+    ] {
+        let unit = (question.dimension() == Dimension::Bytes).then_some(Unit::GIB);
+        let answer = parse_answer(typed, question.dimension(), unit, &style);
+        let answer = answer.unwrap_or_else(|error| panic!("{typed}: {error:?}"));
+        let verdict = judge(&situation, question, &answer);
+        assert!(
+            matches!(verdict, Verdict::Right { .. }),
+            "{typed}: {verdict:?}"
+        );
+    }
+    let no = parse_answer("放不下", Dimension::YesNo, None, &style);
+    assert_eq!(no.map(|answer| answer.first().value), Ok(0.0));
+}
+
+#[test]
+fn verdicts_in_chinese() {
+    let text = zh::PREDICT.text();
+    let words = Words::new(&text, &zh::MESSAGES);
+    let situation = Situation::new(&Scenario::default());
+    let said = |question: Question, typed: &str| {
+        let unit = Some(Unit::GIB).filter(|_| question.dimension() == Dimension::Bytes);
+        let answer = parse_answer(typed, question.dimension(), unit, &words.answer_style());
+        let answer = answer.unwrap_or_else(|error| panic!("{typed}: {error:?}"));
+        let verdict = judge(&situation, question, &answer);
+        words.verdict(&situation, question, typed, &verdict).text
+    };
+    assert_eq!(said(Question::Tokens, "4812"), "正确：4,812 个 token。");
+    assert_eq!(
+        said(Question::Tokens, "812"),
+        "看得见的是 812 个 token。看不见不等于不存在：4,000 个思考 token 就是普通的 token，每一个都在每一层存下一个键和一个值。"
+    );
+    assert_eq!(
+        said(Question::PerSeqBytes, "12.614 GB"),
+        "有好几种算法会得到 12.614 GB。再问一题就知道是哪一种。"
+    );
+    // Every slip has words that can be filled.
+    for slip in SLIPS {
+        for question in slip.questions {
+            let verdict = Verdict::Slip(slip.id);
+            let said = words.verdict(&situation, *question, "7 GB", &verdict).text;
+            assert!(
+                !said.contains(['{', '}', '|']) && !has_latin_words(&said),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn languages_go_through_their_files() {
+    let files: BTreeMap<String, String> = exports().into_iter().collect();
+    let names: Vec<_> = files.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "en-concept.json",
+            "en-predict.json",
+            "zh-concept.json",
+            "zh-predict.json",
+            "zh.json"
+        ]
+    );
+    let json = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&files[name]).expect("it is JSON")
+    };
+    assert_eq!(
+        Messages::from_json(&json("zh.json")).as_ref(),
+        Ok(&zh::MESSAGES)
+    );
+    assert_eq!(
+        PredictText::from_json(&json("zh-predict.json")),
+        Ok(zh::PREDICT.text())
+    );
+    let langs: Vec<_> = LANGUAGES.iter().map(|(lang, _)| *lang).collect();
+    assert_eq!(langs, ["en", "zh"]);
+    assert!(zh::MESSAGES.lang.starts_with("zh"), "{}", zh::MESSAGES.lang);
+}
+
+#[test]
+fn languages_that_nobody_speaks() {
+    let english = english();
+    for pseudo in Pseudo::ALL {
+        let language = sentences(&pseudo.messages(), &pseudo.predict(), &pseudo.concept());
+        let mut n_longer = 0;
+        for (name, text) in &language {
+            let original = &english[name];
+            let letters = |text: &str| text.chars().filter(|c| c.is_alphabetic()).count();
+            n_longer += usize::from(letters(original) < letters(text));
+            if pseudo == Pseudo::RightToLeft
+                && !name.starts_with("predict.words_")
+                && name != ".lang"
+            {
+                let has_latin = with_sevens(text).chars().any(|c| c.is_ascii_alphabetic());
+                assert!(!has_latin, "{name}: {text}");
+            }
+        }
+        if pseudo == Pseudo::Long {
+            assert!(
+                language.len() * 9 / 10 < n_longer,
+                "{n_longer} of {}",
+                language.len()
+            );
+        }
+        for (name, content) in pseudo.exports() {
+            let value: serde_json::Value = serde_json::from_str(&content).expect("it is JSON");
+            if name == format!("{}.json", pseudo.lang()) {
+                assert_eq!(Messages::from_json(&value), Ok(pseudo.messages()));
+            }
+        }
+    }
+    let long = Pseudo::Long.messages();
+    assert_eq!(long.page.reset, "Réšétøøø");
+    assert_eq!(long.units.tokens, "{n} {n?tökéñøøø|tökéñšøøø}");
+    assert_eq!(long.units.decimal_separator, ".");
+    let mirrored = Pseudo::RightToLeft.messages();
+    assert_eq!(mirrored.charts.tokens_segment, "{n} {phase}");
+    assert_eq!(
+        mirrored.page.share_button,
+        "עהאקו".replace("עהאקו", "\u{5e2}\u{5d7}\u{5d0}\u{5e1}\u{5d4}")
+    );
+    let directions = ["en", "zh-Hans", "en-XA", "ar-XB", "he", ""].map(direction);
+    assert_eq!(directions, ["ltr", "ltr", "ltr", "rtl", "rtl", "ltr"]);
+}
