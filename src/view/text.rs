@@ -2,7 +2,8 @@
 //!
 //! A field is a template: `{name}` stands for a value, and `{name?token|tokens}` for the first word when that value is
 //! written `1`, else for the second. English is a constant; another language is a value of the same type (a missing
-//! sentence does not compile) that reaches the page as JSON.
+//! sentence does not compile) that reaches the page as JSON. So a new sentence is two lines: one in its table here, one in
+//! `text/zh`.
 
 use std::borrow::Cow;
 
