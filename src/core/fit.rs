@@ -30,8 +30,8 @@ pub fn max_concurrency(setup: &Setup<'_>, request: &Request, pool: Bytes) -> u64
     let most = field("num_seqs")
         .and_then(|field| field.kind.bounds())
         .map_or(1, |bounds| bounds.max);
-    let per_replica =
-        largest(most, |n| engines::reserved_bytes(setup, request, n) <= pool).unwrap_or(0);
+    let reserved = engines::reserved_by_count(setup, request);
+    let per_replica = largest(most, |n| reserved(n) <= pool).unwrap_or(0);
     per_replica.saturating_mul(u64::from(setup.scenario.data_parallel_size.max(1)))
 }
 

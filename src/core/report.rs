@@ -325,12 +325,15 @@ pub fn report(scenario: &Scenario) -> Report {
     let groups = setup.whole_groups();
     let phases = request.phase_bytes(&groups, setup.formats);
     let budget = setup.budget();
-    let (speed_inputs, constants) = (speed_inputs(&setup), SpeedConstants::default());
+    let max_concurrency = fit::max_concurrency(&setup, &request, budget.pool);
+    // Requests that do not fit wait and are not part of a step.
+    let running = max_concurrency.min(u64::from(scenario.num_seqs)).max(1);
+    let (speed_inputs, constants) = (speed_inputs(&setup, running), SpeedConstants::default());
     let life = life::curve(&setup, &groups, &speed_inputs, &constants);
     let kv_cache = kv_cache(&setup, &request, &groups, &phases, &life);
     let hbm = hbm(&setup, &request, &budget);
     let tokens = tokens(&request);
-    let fit = fit_report(&setup, &request, &budget, &kv_cache);
+    let fit = fit_report(&setup, &request, &budget, &kv_cache, max_concurrency);
     let model = ModelReport {
         num_hidden_layers: setup.model.layers.len() as u64,
         num_params: setup.model.weights.num_params(),
@@ -375,15 +378,16 @@ fn tokens(request: &Request) -> TokenReport {
     }
 }
 
-/// The scenario as the speed estimate sees it: every sample of every request of the fullest replica is a sequence.
-pub(super) fn speed_inputs(setup: &Setup<'_>) -> SpeedInputs {
+/// The scenario as the speed estimate sees it when so many requests run on all replicas: every sample of every request of
+/// the fullest replica is a sequence.
+pub(super) fn speed_inputs(setup: &Setup<'_>, running: u64) -> SpeedInputs {
     let scenario = setup.scenario;
     let parallel = Parallel {
         pipeline_parallel_size: scenario.pipeline_parallel_size,
         ..Parallel::tensor(setup.tensor_parallel_size)
     };
-    let num_seqs = setup
-        .seqs_per_replica()
+    let num_seqs = running
+        .div_ceil(u64::from(scenario.data_parallel_size.max(1)))
         .saturating_mul(u64::from(scenario.num_samples));
     SpeedInputs::new(
         setup.model,
@@ -599,8 +603,8 @@ fn fit_report(
     request: &Request,
     budget: &Budget,
     kv_cache: &KvCacheReport,
+    max_concurrency: u64,
 ) -> FitReport {
-    let max_concurrency = fit::max_concurrency(setup, request, budget.pool);
     let max_thinking_tokens = fit::max_thinking_tokens(setup, budget.pool);
     let by_mean = if kv_cache.mean_bytes.0 == 0 {
         u128::from(max_concurrency)

@@ -259,6 +259,22 @@ pub fn reserved_bytes(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> By
     }
 }
 
+/// [`reserved_bytes`] of a request by how many of it there are: what does not depend on the number is worked out once.
+pub fn reserved_by_count<'a>(
+    setup: &'a Setup<'_>,
+    request: &'a Request,
+) -> Box<dyn Fn(u64) -> Bytes + 'a> {
+    match &setup.plan {
+        Plan::Exact => {
+            let one = setup.per_gpu(request);
+            Box::new(move |num_seqs| one.of_requests(num_seqs))
+        }
+        Plan::Vllm(_) | Plan::Sglang(_) | Plan::TensorRtLlm(_) | Plan::LlamaCpp(_) => {
+            Box::new(move |num_seqs| reserved_bytes(setup, request, num_seqs))
+        }
+    }
+}
+
 /// What the engine would allocate and print for the setup.
 pub fn report(setup: &Setup<'_>) -> EngineReport {
     match &setup.plan {

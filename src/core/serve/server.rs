@@ -100,7 +100,10 @@ impl Server {
         Self {
             pool: PoolShape::of(setup, &scheduler),
             scheduler,
-            step_time: StepTime::new(&speed_inputs(setup), constants),
+            step_time: StepTime::new(
+                &speed_inputs(setup, u64::from(setup.scenario.num_seqs)),
+                constants,
+            ),
             max_model_len: Some(setup.max_model_len().0),
         }
     }
