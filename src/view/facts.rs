@@ -183,9 +183,13 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
             let values = [("n", n.as_str())];
             (
                 fill(&page.fact_at_long, &[("n", &numbers.integer(long.0))]),
-                fill(&page.fact_at_long_value, &values),
+                if fit.max_concurrency_at_32000 == 0 {
+                    page.fact_longest_none.to_string()
+                } else {
+                    fill(&page.fact_at_long_value, &values)
+                },
                 page.working_at_long.to_string(),
-                fit.max_concurrency_at_32000 < fit.max_concurrency,
+                fit.max_concurrency_at_32000 < fit.max_concurrency.max(1),
             )
         }
         _ => return None,
