@@ -7,6 +7,7 @@ mod bench;
 mod driver;
 mod page;
 mod tests;
+mod tools;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -75,7 +76,9 @@ fn run(word: &str) -> Result<usize> {
             if result.is_ok() {
                 result = page.clean().await;
             }
-            if result.is_err() {
+            if let Err(err) = result {
+                let console = page.errors().await?;
+                result = Err(err.context(format!("the console says {console:?}")));
                 let folder = target_dir().join("browser-tests");
                 std::fs::create_dir_all(&folder)?;
                 page.screenshot(&folder.join(format!("{name}.png"))).await?;

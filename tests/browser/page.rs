@@ -59,6 +59,11 @@ impl<'a> Page<'a> {
         Ok(self.client.goto(&format!("{}{path}", self.base)).await?)
     }
 
+    /// The driver's client, for what has no helper here.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Asks the browser something in its own protocol.
     pub(crate) async fn cdp(&self, method: &str, params: Value) -> Result<Value> {
         self.driver.cdp(&self.client, method, params).await
@@ -98,9 +103,14 @@ impl<'a> Page<'a> {
         found.with_context(|| format!("nothing on the page has the data-testid {id:?}"))
     }
 
-    /// What the element shows.
+    /// What the element shows. An element that the page is just replacing is asked for again.
     pub(crate) async fn text(&self, id: &str) -> Result<String> {
-        Ok(self.find(id).await?.text().await?)
+        loop {
+            match self.find(id).await?.text().await {
+                Err(err) if err.is_stale_element_reference() => {}
+                text => return Ok(text?),
+            }
+        }
     }
 
     /// What the element's `value` is.
@@ -148,6 +158,15 @@ impl<'a> Page<'a> {
         Ok(self.client.perform_actions(Actions::from(keyboard)).await?)
     }
 
+    /// Presses and releases one key, wherever the focus is.
+    pub(crate) async fn press(&self, key: Key) -> Result<()> {
+        let value = char::from(key);
+        let keyboard = KeyActions::new("keyboard".into())
+            .then(KeyAction::Down { value })
+            .then(KeyAction::Up { value });
+        Ok(self.client.perform_actions(Actions::from(keyboard)).await?)
+    }
+
     /// Replaces what is in a field, and leaves it with Enter.
     pub(crate) async fn retype(&self, id: &str, text: &str) -> Result<()> {
         let element = self.find(id).await?;
@@ -179,6 +198,27 @@ impl<'a> Page<'a> {
         self.drag([x, y], [x + dx, y], steps).await
     }
 
+    /// Drags from the middle of the element by `dx` pixels, in `steps` real moves.
+    pub(crate) async fn drag_element(&self, id: &str, dx: f64, steps: u32) -> Result<()> {
+        let [x, y] = self.middle(id).await?;
+        self.drag([x, y], [x + dx, y], steps).await
+    }
+
+    /// The middle of the element in the window, into which it is scrolled.
+    async fn middle(&self, id: &str) -> Result<[f64; 2]> {
+        let element = serde_json::to_value(self.find(id).await?)?;
+        let at = self
+            .client
+            .execute(
+                "arguments[0].scrollIntoView({ block: 'center', behavior: 'instant' });
+                 const box = arguments[0].getBoundingClientRect();
+                 return [box.left + box.width / 2, box.top + box.height / 2];",
+                vec![element],
+            )
+            .await?;
+        point(&at)
+    }
+
     /// Presses the pointer at one place of the window and releases it at another.
     pub(crate) async fn drag(&self, from: [f64; 2], to: [f64; 2], steps: u32) -> Result<()> {
         let move_to = |x: f64, y: f64| PointerAction::MoveTo {
@@ -204,15 +244,12 @@ impl<'a> Page<'a> {
 
     /// Drops a file from the desktop onto the element.
     pub(crate) async fn drop_file(&self, id: &str, file: &Path) -> Result<()> {
-        let element = self.find(id).await?;
-        let (left, top, width, height) = element.rectangle().await?;
-        let scroll = self.eval("[scrollX, scrollY]").await?;
-        let [scroll_x, scroll_y] = point(&scroll)?;
+        let [x, y] = self.middle(id).await?;
         for kind in ["dragEnter", "dragOver", "drop"] {
             let params = json!({
                 "type": kind,
-                "x": left + width / 2.0 - scroll_x,
-                "y": top + height / 2.0 - scroll_y,
+                "x": x,
+                "y": y,
                 "data": { "items": [], "files": [file], "dragOperationsMask": 1 },
             });
             self.cdp("Input.dispatchDragEvent", params).await?;

@@ -3,10 +3,12 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use fantoccini::key::Key;
+use serde_json::json;
 
 use crate::page::Page;
+use crate::tools::{tools_see_trouble, tools_use_real_events};
 
 type Test = for<'a> fn(&'a Page<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 
@@ -18,57 +20,460 @@ macro_rules! table {
 }
 
 /// Every test, in the order in which a person would notice.
-pub(crate) const ALL: &[(&str, Test)] = table![tools_use_real_events, tools_see_trouble, opens];
+pub(crate) const ALL: &[(&str, Test)] = table![
+    tools_use_real_events,
+    tools_see_trouble,
+    default_scenario,
+    slider_by_pointer,
+    slider_by_keys,
+    sentence_by_typing,
+    sentence_by_dragging,
+    wrong_number_is_kept_and_explained,
+    another_gpu,
+    config_dropped,
+    config_picked,
+    config_pasted,
+    wrong_files,
+    link_opened_changed_reloaded,
+    broken_link,
+    nothing_is_fetched_after_loading,
+    narrow_and_wide,
+    barriers_in_light_and_dark,
+    keyboard_reaches_everything,
+    course_page,
+    javascript_in_a_worker,
+    two_mounts_on_one_page,
+];
 
-/// The tools of these tests, on a page of their own.
-async fn tools_use_real_events(page: &Page<'_>) -> Result<()> {
-    page.open("../pages/harness.html").await?;
-    page.drag_slider("slider", 40.0, 4).await?;
-    page.shows("log", "down:true input:").await?;
-    let dragged: i32 = page.value("slider").await?.parse()?;
-    ensure!(10 < dragged, "the slider was dragged to {dragged}");
-    page.keys("slider", &[Key::Home, Key::Right]).await?;
-    page.shows("log", "input:0 input:1").await?;
-    page.retype("field", "new").await?;
-    page.shows("log", "typed:new").await?;
-    let file = xtask::root().join("rust-toolchain.toml");
-    page.drop_file("drop", &file).await?;
-    let bytes = std::fs::metadata(&file)?.len();
-    page.shows("log", &format!("dropped:rust-toolchain.toml:{bytes}"))
+/// Tokens of the default scenario beside the thinking.
+const PROMPT_AND_ANSWER: u64 = 812;
+
+async fn default_scenario(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.shows("total-tokens", "4,812").await?;
+    page.shows("sentence-size", "1.47 GiB").await?;
+    page.shows("working", "1.469 GiB").await?;
+    page.shows("fact-per_token", "320 KiB").await?;
+    page.shows("fact-blocks", "301").await?;
+    page.shows("fact-max_concurrency", "89").await?;
+    for id in [
+        "figure-tokens",
+        "figure-hbm",
+        "figure-growth",
+        "figure-sweep",
+    ] {
+        page.until(&format!(
+            "document.querySelector(\"[data-testid='{id}'] svg\")"
+        ))
         .await?;
-    page.resize(390, 800).await?;
-    page.until("innerWidth === 390").await?;
-    page.theme("dark").await?;
-    page.until("matchMedia('(prefers-color-scheme: dark)').matches")
-        .await?;
-    page.accessible().await
+    }
+    for boundary in ["512", "4,512", "4,812"] {
+        page.shows("figure-tokens", boundary).await?;
+    }
+    page.until("document.querySelector(\"[data-testid='working'] math\")")
+        .await
 }
 
-/// That the checks which end every test can fail.
-async fn tools_see_trouble(page: &Page<'_>) -> Result<()> {
-    for (fragment, trouble) in [
-        ("#error", "on purpose"),
-        ("#foreign", "elsewhere.png"),
-        ("#barrier", "button-name"),
+/// The number in a field, which may have commas in it.
+async fn number(page: &Page<'_>, id: &str) -> Result<u64> {
+    let value = page.value(id).await?;
+    value
+        .replace(',', "")
+        .parse()
+        .with_context(|| format!("{id} holds {value:?}"))
+}
+
+/// `4812` as the page writes it.
+fn with_commas(number: u64) -> String {
+    let digits = number.to_string();
+    let mut res = String::new();
+    for (idx, digit) in digits.chars().enumerate() {
+        if 0 < idx && (digits.len() - idx).is_multiple_of(3) {
+            res.push(',');
+        }
+        res.push(digit);
+    }
+    res
+}
+
+/// Waits until every place that shows the thinking tokens shows this many.
+async fn thinking_is(page: &Page<'_>, tokens: u64) -> Result<()> {
+    page.shows("total-tokens", &with_commas(PROMPT_AND_ANSWER + tokens))
+        .await?;
+    for id in ["field-thinking_tokens", "sentence-thinking_tokens"] {
+        let shown = number(page, id).await?;
+        ensure!(
+            shown == tokens,
+            "{id} shows {shown} while the total is that of {tokens}"
+        );
+    }
+    page.shows("figure-tokens", &with_commas(512 + tokens))
+        .await?;
+    page.until(&format!(
+        "location.hash.includes('thinking_tokens={tokens}&')"
+    ))
+    .await
+}
+
+async fn slider_by_pointer(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.shows("total-tokens", "4,812").await?;
+    let charts = ["figure-tokens", "figure-hbm", "figure-growth"];
+    let mut before = Vec::new();
+    for id in charts {
+        before.push(page.find(id).await?.html(true).await?);
+    }
+    page.drag_slider("slider-thinking_tokens", 40.0, 10).await?;
+    let tokens = number(page, "field-thinking_tokens").await?;
+    ensure!(
+        4000 < tokens,
+        "a drag to the right gave {tokens} thinking tokens"
+    );
+    thinking_is(page, tokens).await?;
+    for (id, before) in charts.into_iter().zip(before) {
+        ensure!(
+            page.find(id).await?.html(true).await? != before,
+            "{id} did not change"
+        );
+    }
+    page.drag_slider("slider-thinking_tokens", -80.0, 10)
+        .await?;
+    let fewer = number(page, "field-thinking_tokens").await?;
+    ensure!(
+        fewer < 4000,
+        "a drag to the left gave {fewer} thinking tokens"
+    );
+    thinking_is(page, fewer).await
+}
+
+async fn slider_by_keys(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.keys("slider-thinking_tokens", &[Key::Right]).await?;
+    let more = number(page, "field-thinking_tokens").await?;
+    ensure!(4000 < more, "the right arrow gave {more} thinking tokens");
+    thinking_is(page, more).await?;
+    page.keys("slider-thinking_tokens", &[Key::Left, Key::Left])
+        .await?;
+    let fewer = number(page, "field-thinking_tokens").await?;
+    ensure!(fewer < 4000, "two left arrows gave {fewer} thinking tokens");
+    thinking_is(page, fewer).await?;
+    page.keys("slider-thinking_tokens", &[Key::Home]).await?;
+    thinking_is(page, 0).await
+}
+
+async fn sentence_by_typing(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.retype("sentence-thinking_tokens", "8000").await?;
+    thinking_is(page, 8000).await?;
+    // 8,812 × 320 KiB.
+    page.shows("working", "2.689 GiB").await?;
+    page.retype("sentence-thinking_tokens", "32k").await?;
+    thinking_is(page, 32_768).await?;
+    page.keys("sentence-thinking_tokens", &[Key::Up]).await?;
+    let more = number(page, "field-thinking_tokens").await?;
+    ensure!(32_768 < more, "the up arrow gave {more} thinking tokens");
+    thinking_is(page, more).await
+}
+
+async fn sentence_by_dragging(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.drag_element("sentence-thinking_tokens", 60.0, 10)
+        .await?;
+    let more = number(page, "field-thinking_tokens").await?;
+    ensure!(
+        4000 < more,
+        "a drag to the right gave {more} thinking tokens"
+    );
+    thinking_is(page, more).await
+}
+
+async fn wrong_number_is_kept_and_explained(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.retype("field-thinking_tokens", "many").await?;
+    let kept = page.value("field-thinking_tokens").await?;
+    ensure!(
+        kept == "many",
+        "the field holds {kept:?} instead of what was typed"
+    );
+    page.until(
+        "(() => {
+            const field = document.querySelector(\"[data-testid='field-thinking_tokens']\");
+            const message = document.getElementById(field.getAttribute('aria-describedby'));
+            return field.getAttribute('aria-invalid') === 'true' && message.textContent.includes('1,048,576');
+        })()",
+    )
+    .await?;
+    page.shows("total-tokens", "4,812").await
+}
+
+async fn another_gpu(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.shows("fact-max_concurrency", "89").await?;
+    let before = page.find("figure-hbm").await?.html(true).await?;
+    page.find("select-gpu")
+        .await?
+        .select_by_value("h200-sxm-141gb")
+        .await?;
+    page.until("location.hash.includes('gpu=h200-sxm-141gb')")
+        .await?;
+    page.until("!document.querySelector(\"[data-testid='fact-max_concurrency']\").textContent.includes('89')").await?;
+    ensure!(
+        page.find("figure-hbm").await?.html(true).await? != before,
+        "figure-hbm did not change"
+    );
+    Ok(())
+}
+
+/// A real file, of a model whose cache is 36 × 2 × 8 × 128 × 2 B = 144 KiB per token.
+fn config() -> std::path::PathBuf {
+    xtask::root().join("tests/data/configs/Qwen__Qwen3-8B.json")
+}
+
+async fn config_is_in_use(page: &Page<'_>) -> Result<()> {
+    page.shows("fact-per_token", "144 KiB").await?;
+    // What was typed before stays.
+    page.shows("total-tokens", "4,812").await
+}
+
+async fn config_dropped(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.drop_file("sentence", &config()).await?;
+    config_is_in_use(page).await?;
+    // The link holds the model, so it opens the same without the file.
+    page.until("location.hash.includes('qwen3')").await?;
+    page.client().refresh().await?;
+    config_is_in_use(page).await
+}
+
+async fn config_picked(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.find("import-open").await?.click().await?;
+    page.find("import-file")
+        .await?
+        .send_keys(&config().to_string_lossy())
+        .await?;
+    config_is_in_use(page).await
+}
+
+async fn config_pasted(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.find("import-open").await?.click().await?;
+    page.find("import-text")
+        .await?
+        .send_keys(&std::fs::read_to_string(config())?)
+        .await?;
+    page.find("import-use").await?.click().await?;
+    config_is_in_use(page).await
+}
+
+async fn wrong_files(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    for file in [
+        "README.md",
+        "www/icon.svg",
+        "tests/browser/package.json",
+        "Cargo.toml",
     ] {
-        let window = page.another().await?;
-        window
-            .open(&format!("../pages/harness.html{fragment}"))
+        page.drop_file("sentence", &xtask::root().join(file))
             .await?;
-        window.until("document.readyState === 'complete'").await?;
-        let found = match window.accessible().await {
-            Ok(()) => window.clean().await,
-            barrier => barrier,
-        };
-        window.close().await?;
-        let found = format!("{:?}", found.err());
-        ensure!(found.contains(trouble), "{fragment} was told as {found}");
+        page.until(
+            "document.querySelector(\"[data-testid='import-message']\")?.textContent.length > 20",
+        )
+        .await?;
+        page.shows("fact-per_token", "320 KiB").await?;
+        page.shows("total-tokens", "4,812").await?;
+        page.client().refresh().await?;
     }
     Ok(())
 }
 
-async fn opens(page: &Page<'_>) -> Result<()> {
+async fn link_opened_changed_reloaded(page: &Page<'_>) -> Result<()> {
+    page.open("#v=1&thinking_tokens=8000").await?;
+    page.shows("total-tokens", "8,812").await?;
+    page.retype("field-thinking_tokens", "16000").await?;
+    thinking_is(page, 16_000).await?;
+    page.client().refresh().await?;
+    thinking_is(page, 16_000).await?;
+    page.client().back().await?;
+    page.shows("total-tokens", "8,812").await?;
+    page.client().forward().await?;
+    thinking_is(page, 16_000).await
+}
+
+async fn broken_link(page: &Page<'_>) -> Result<()> {
+    page.open("#v=1&thinking_tokens=banana&gpu=abacus&answer_tokens=100&colour=red")
+        .await?;
+    for part in ["banana", "abacus", "colour"] {
+        page.shows("notes", part).await?;
+    }
+    // What can be read counts.
+    page.shows("total-tokens", "4,612").await
+}
+
+async fn nothing_is_fetched_after_loading(page: &Page<'_>) -> Result<()> {
     page.open("").await?;
-    page.until("document.querySelector('main').textContent.includes('KVscope')")
+    page.shows("total-tokens", "4,812").await?;
+    let loaded = page.requests().await?;
+    let wasm = loaded.iter().filter(|url| url.ends_with(".wasm")).count();
+    ensure!(
+        wasm == 1,
+        "the module was asked for {wasm} times: {loaded:?}"
+    );
+    page.drag_slider("slider-thinking_tokens", 40.0, 10).await?;
+    page.drop_file("sentence", &config()).await?;
+    config_is_in_use_with_any_tokens(page).await?;
+    page.find("figure-tokens")
+        .await?
+        .find(fantoccini::Locator::Css("details > summary"))
+        .await?
+        .click()
+        .await?;
+    let after: Vec<String> = page.requests().await?.split_off(loaded.len());
+    let after: Vec<&String> = after
+        .iter()
+        .filter(|url| !url.starts_with("data:") && !url.starts_with("blob:"))
+        .collect();
+    ensure!(
+        after.is_empty(),
+        "after it had loaded, the page asked for {after:?}"
+    );
+    Ok(())
+}
+
+async fn config_is_in_use_with_any_tokens(page: &Page<'_>) -> Result<()> {
+    page.shows("fact-per_token", "144 KiB").await
+}
+
+async fn narrow_and_wide(page: &Page<'_>) -> Result<()> {
+    for width in [390, 820, 1280, 1920] {
+        page.resize(width, 900).await?;
+        page.open("").await?;
+        page.shows("total-tokens", "4,812").await?;
+        page.until(&format!("innerWidth === {width}")).await?;
+        let [content, window] =
+            ["scrollWidth", "clientWidth"].map(|of| format!("document.documentElement.{of}"));
+        let (content, window) = (page.eval(&content).await?, page.eval(&window).await?);
+        ensure!(
+            content == window,
+            "a window {width} px wide has room for {window} and scrolls sideways to {content}"
+        );
+    }
+    Ok(())
+}
+
+async fn barriers_in_light_and_dark(page: &Page<'_>) -> Result<()> {
+    for theme in ["light", "dark"] {
+        let page = page.another().await?;
+        page.theme(theme).await?;
+        page.open("#v=1&thinking_tokens=131072&num_seqs=64").await?;
+        page.shows("fact-fits", "").await?;
+        page.accessible()
+            .await
+            .with_context(|| format!("in the {theme} theme"))?;
+        page.find("import-open").await?.click().await?;
+        page.find("import-text").await?;
+        page.accessible()
+            .await
+            .with_context(|| format!("with the import open, in the {theme} theme"))?;
+        page.clean().await?;
+        page.close().await?;
+    }
+    Ok(())
+}
+
+/// Tab comes by every control in turn, and each shows that it has the focus.
+async fn keyboard_reaches_everything(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.shows("total-tokens", "4,812").await?;
+    page.eval("document.body.focus()").await?;
+    let mut reached = std::collections::BTreeSet::new();
+    for _ in 0..400 {
+        page.press(Key::Tab).await?;
+        let now = page
+            .eval(
+                "(() => {
+                    const active = document.activeElement;
+                    if (active === document.body) return null;
+                    const style = getComputedStyle(active);
+                    const seen = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0
+                        || style.boxShadow !== 'none';
+                    return [active.dataset.testid ?? '', seen, active.outerHTML.slice(0, 120)];
+                })()",
+            )
+            .await?;
+        if now.is_null() {
+            break;
+        }
+        ensure!(now[1] == true, "the focus cannot be seen on {}", now[2]);
+        reached.insert(now[0].as_str().unwrap_or_default().to_owned());
+    }
+    for id in [
+        "sentence-thinking_tokens",
+        "slider-thinking_tokens",
+        "field-prompt_tokens",
+        "fact-fits",
+        "scrub",
+        "import-open",
+    ] {
+        ensure!(reached.contains(id), "Tab does not come by {id}");
+    }
+    Ok(())
+}
+
+/// A course page with two figures in frames.
+async fn course_page(page: &Page<'_>) -> Result<()> {
+    page.open("examples/course.html").await?;
+    page.until("document.querySelectorAll('iframe').length === 2")
+        .await?;
+    for frame in 0..2 {
+        page.client().clone().enter_frame(frame).await?;
+        page.until("document.querySelector('figure svg')").await?;
+        ensure!(
+            page.eval("document.querySelector('header.top')")
+                .await?
+                .is_null(),
+            "frame {frame} shows the whole page"
+        );
+        page.client().clone().enter_parent_frame().await?;
+    }
+    // The frames' pages tell how tall they are, and the course page follows.
+    page.until(
+        "[...document.querySelectorAll('iframe')].every(frame =>
+            frame.getBoundingClientRect().height >= frame.contentDocument.documentElement.scrollHeight - 1)",
+    )
+    .await?;
+    let wasm = page
+        .requests()
+        .await?
+        .iter()
+        .filter(|url| url.ends_with(".wasm"))
+        .count();
+    ensure!(wasm <= 2, "two frames asked for the module {wasm} times");
+    Ok(())
+}
+
+async fn javascript_in_a_worker(page: &Page<'_>) -> Result<()> {
+    page.open("../pages/worker.html").await?;
+    page.shows("answer", "4812 1576796160 <svg").await
+}
+
+async fn two_mounts_on_one_page(page: &Page<'_>) -> Result<()> {
+    page.open("../pages/mounts.html").await?;
+    page.until("document.querySelectorAll('figure svg').length >= 2")
+        .await?;
+    let ids = page
+        .eval("[...document.querySelectorAll('[id]')].map(element => element.id).filter((id, at, all) => all.indexOf(id) !== at)")
+        .await?;
+    ensure!(ids == json!([]), "both mounts use the ids {ids}");
+    page.eval("window.mounts[0].update({ thinking_tokens: 8000 })")
+        .await?;
+    page.until("document.querySelector('#first').textContent.includes('8,812')")
+        .await?;
+    page.until("document.querySelector('#second').textContent.includes('4,812')")
+        .await?;
+    page.eval("window.mounts[0].unmount()").await?;
+    page.until("document.querySelector('#first').childElementCount === 0")
+        .await?;
+    page.until("document.querySelector('#second figure svg')")
         .await
 }
