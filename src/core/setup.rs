@@ -263,7 +263,7 @@ impl<'a> Setup<'a> {
             self.model.groups.clone(),
             self.model,
             self.scenario.draft_layers,
-            1,
+            |kind| kind,
         )
     }
 
@@ -366,7 +366,7 @@ fn stage_groups(
     model: &ModelConfig,
     tensor_parallel_size: u32,
 ) -> Vec<Vec<LayerGroup>> {
-    let shard = |kind: LayerKind| kind.shard(tensor_parallel_size);
+    let shard = |kind| engines::stored_kind(scenario, model, kind).shard(tensor_parallel_size);
     let mut stages: Vec<Vec<LayerGroup>> = if scenario.pipeline_parallel_size <= 1 {
         vec![
             model
@@ -404,12 +404,7 @@ fn stage_groups(
             .collect()
     };
     if let Some(last) = stages.pop() {
-        stages.push(with_draft(
-            last,
-            model,
-            scenario.draft_layers,
-            tensor_parallel_size,
-        ));
+        stages.push(with_draft(last, model, scenario.draft_layers, shard));
     }
     stages
 }
@@ -419,7 +414,7 @@ fn with_draft(
     mut groups: Vec<LayerGroup>,
     model: &ModelConfig,
     draft_layers: u32,
-    tensor_parallel_size: u32,
+    on_rank: impl Fn(LayerKind) -> LayerKind,
 ) -> Vec<LayerGroup> {
     let last_attention =
         model
@@ -446,7 +441,7 @@ fn with_draft(
         .or(any_attention)
         .filter(|_| 0 < draft_layers)
     {
-        let kind = kind.shard(tensor_parallel_size);
+        let kind = on_rank(kind);
         match groups.iter_mut().find(|group| group.kind == kind) {
             Some(group) => group.count = group.count.saturating_add(draft_layers),
             None => groups.push(LayerGroup {

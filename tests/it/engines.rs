@@ -9,8 +9,11 @@ use kvscope::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
 use kvscope::core::model::{ModelConfig, UnfoldedHeads};
 use kvscope::core::presets;
 use kvscope::core::report::{Report, Warning, report};
-use kvscope::core::scenario::{EngineKind, ModelChoice, ModelSource, Scenario};
-use kvscope::core::units::{Bytes, GIB, KIB, MIB, Tokens};
+use kvscope::core::scenario::{
+    EngineKind, FIELDS, Field, FieldKind, ModelChoice, ModelSource, Scenario,
+};
+use kvscope::core::units::{Bounds, Bytes, GIB, KIB, MIB, Tokens, formats};
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// One posted log: the scenario it belongs to, and what it printed.
@@ -503,6 +506,54 @@ fn reserved_is_never_less_than_held_and_never_shrinks() {
                 );
                 last = reserved;
             }
+        }
+    }
+}
+
+/// A value of the field, chosen by `pick`: often one of its bounds.
+fn some_value(field: &Field, pick: u64) -> String {
+    let between = |bounds: Bounds| match pick % 4 {
+        0 => bounds.min,
+        1 => bounds.max,
+        _ => bounds.min + pick % (bounds.max - bounds.min + 1),
+    };
+    let one_of = |ids: Vec<&'static str>| {
+        let idx = usize::try_from(pick).unwrap_or(0) % ids.len();
+        ids[idx].to_owned()
+    };
+    match field.kind {
+        FieldKind::Number(bounds) | FieldKind::Optional(bounds) => between(bounds).to_string(),
+        FieldKind::Share(bounds) | FieldKind::OptionalShare(bounds) => {
+            (between(bounds) as f64 / 1e6).to_string()
+        }
+        FieldKind::Choice(ids) => one_of(ids()),
+        FieldKind::Flag => pick.is_multiple_of(2).to_string(),
+        FieldKind::CacheFormat => one_of(formats::CACHE.iter().map(|format| format.id).collect()),
+        FieldKind::Model => one_of(presets::all().iter().map(presets::Preset::id).collect()),
+        FieldKind::Month => format!("{}-{:02}", 2023 + pick % 4, 1 + pick % 12),
+    }
+}
+
+proptest! {
+    /// Every scenario has a report: nothing overflows, divides by nothing or runs past an end.
+    #[test]
+    fn any_scenario_has_a_report(
+        engine in 0_usize..5,
+        picks in prop::collection::vec((0_usize..100, any::<u64>()), 0..12),
+    ) {
+        let mut scenario = Scenario::default();
+        scenario.engine.kind = EngineKind::ALL[engine];
+        for (idx, pick) in picks {
+            let field = &FIELDS[idx % FIELDS.len()];
+            let value = some_value(field, pick);
+            // What lies between bounds may still be no value, such as a share of nothing.
+            let _ = scenario.set(field.key, &value);
+        }
+        let report = report(&scenario);
+        let (held, reserved) = (report.hbm.kv_held_bytes, report.hbm.kv_reserved_bytes);
+        prop_assert!(held <= reserved, "{held:?} held, {reserved:?} reserved: {:?}", scenario.to_json());
+        for line in &report.engine.log_lines {
+            prop_assert!(!line.contains("NaN") && !line.contains("inf"), "{line}");
         }
     }
 }

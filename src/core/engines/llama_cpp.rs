@@ -34,7 +34,8 @@ pub(in crate::core) struct Rules {
     n_ubatch: u64,
     is_unified: bool,
     is_sliding_full: bool,
-    latent: Latent,
+    /// `None`: the model has no latent attention.
+    latent: Option<Latent>,
     has_index: Index,
     states_per_sequence: u64,
     /// Elements of the widest V row of any layer.
@@ -58,7 +59,7 @@ enum Latent {
     /// The same, and the latent once more as V.
     RowAndV,
     /// The heads that it unfolds into.
-    Heads(UnfoldedHeads),
+    Heads,
 }
 
 /// Which latent layers have a cache for the indexer's keys.
@@ -113,6 +114,8 @@ pub(super) fn plan(setup: &Parts<'_>) -> Option<Rules> {
         | LayerKind::Shared => 0,
     };
     let is_indexed = |group: &LayerGroup| matches!(group.kind, LayerKind::Latent { index_head_dim, .. } if 0 < index_head_dim);
+    let is_latent = |group: &LayerGroup| matches!(group.kind, LayerKind::Latent { .. });
+    let has_latent = model.groups.iter().any(is_latent);
     let has_index = if !model.groups.iter().any(is_indexed) || !has_indexer(engine) {
         Index::None
     } else if build.is_since(202_608) {
@@ -139,7 +142,7 @@ pub(super) fn plan(setup: &Parts<'_>) -> Option<Rules> {
         n_ubatch: engine.n_ubatch.0,
         is_unified: engine.kv_unified,
         is_sliding_full: engine.swa_full,
-        latent: latent(engine, build, setup),
+        latent: has_latent.then(|| latent(engine, build)),
         has_index,
         states_per_sequence: if build.variant == Variant::Ollama {
             OLLAMA_STATES
@@ -154,29 +157,51 @@ pub(super) fn plan(setup: &Parts<'_>) -> Option<Rules> {
     })
 }
 
-fn latent(engine: &Engine, build: Build, setup: &Parts<'_>) -> Latent {
-    let tp = setup.attention_parallel_size.max(1);
-    let heads = setup.model.unfolded_heads.map_or(Latent::Row, |heads| {
-        Latent::Heads(UnfoldedHeads {
-            num_heads: heads.num_heads.div_ceil(tp),
-            ..heads
-        })
-    });
+fn latent(engine: &Engine, build: Build) -> Latent {
     match build.variant {
-        Variant::LlamaCpp if !engine.mla || !build.is_since(202_504) => heads,
+        Variant::LlamaCpp if !engine.mla || !build.is_since(202_504) => Latent::Heads,
         Variant::LlamaCpp if build.is_since(202_601) => Latent::Row,
         Variant::LlamaCpp => Latent::RowAndV,
         Variant::Ik => match engine
             .mla_attn
             .unwrap_or(if engine.flash_attn { 3 } else { 1 })
         {
-            _ if !engine.mla => heads,
-            0 => heads,
+            _ if !engine.mla => Latent::Heads,
+            0 => Latent::Heads,
             1 if !engine.flash_attn => Latent::RowAndV,
             _ => Latent::Row,
         },
         Variant::Ollama if engine.mla => Latent::Row,
-        Variant::Ollama => heads,
+        Variant::Ollama => Latent::Heads,
+    }
+}
+
+/// A latent layer as the build caches it: as it is, or as K and V of full attention.
+pub(super) fn stored_kind(
+    engine: &Engine,
+    unfolded: Option<UnfoldedHeads>,
+    kind: LayerKind,
+) -> LayerKind {
+    let LayerKind::Latent {
+        kv_lora_rank,
+        qk_rope_head_dim,
+        ..
+    } = kind
+    else {
+        return kind;
+    };
+    match latent(engine, Build::of(engine)) {
+        Latent::Row => kind,
+        Latent::RowAndV => LayerKind::Full {
+            num_key_value_heads: 1,
+            head_dim: kv_lora_rank.saturating_add(qk_rope_head_dim),
+            v_head_dim: kv_lora_rank,
+        },
+        Latent::Heads => unfolded.map_or(kind, |heads| LayerKind::Full {
+            num_key_value_heads: heads.num_heads,
+            head_dim: heads.head_dim,
+            v_head_dim: heads.v_head_dim,
+        }),
     }
 }
 
@@ -211,24 +236,24 @@ impl Stage {
 }
 
 impl Rules {
-    /// The context of all sequences that these requests need: a unified cache shares the prompt of a request's samples.
-    fn needed_context(&self, request: &Request, num_seqs: u64) -> u64 {
+    /// The context of all slots that these requests need. Streams are equal parts of it; a unified cache shares the
+    /// prompt of a request's samples.
+    fn needed_context(&self, request: &Request, num_seqs: u64, n_seq_max: u64) -> u64 {
+        if self.build.has_streams(self.is_unified) {
+            return request.context().0.saturating_mul(n_seq_max);
+        }
         let prompts = if self.is_unified {
             1
         } else {
             request.num_samples
         };
+        let prompt = request.prompt.0.saturating_mul(prompts);
         let after = request
             .thinking
             .plus(request.answer)
             .0
             .saturating_mul(request.num_samples);
-        request
-            .prompt
-            .0
-            .saturating_mul(prompts)
-            .saturating_add(after)
-            .saturating_mul(num_seqs)
+        prompt.saturating_add(after).saturating_mul(num_seqs)
     }
 
     fn cells(&self, n_ctx: u64, n_seq_max: u64) -> Cells {
@@ -310,27 +335,21 @@ impl Rules {
                 v_head_dim,
                 ..
             } => {
-                let v = if self.build.pads_v() && 0 < heads && 0 < v_head_dim {
-                    v_format.row_bytes(rows, 1, self.widest_v)
+                let own = bytes(v_format, heads, v_head_dim);
+                let is_padded = self.build.pads_v() && 0 < heads && 0 < v_head_dim;
+                let v = if is_padded {
+                    own.max(v_format.row_bytes(rows, 1, self.widest_v))
                 } else {
-                    bytes(v_format, heads, v_head_dim)
+                    own
                 };
                 (bytes(k_format, heads, head_dim), v)
             }
-            LayerKind::Latent {
-                kv_lora_rank,
-                qk_rope_head_dim,
-                ..
-            } => {
-                let row = bytes(k_format, 1, kv_lora_rank.saturating_add(qk_rope_head_dim));
-                match self.latent {
-                    Latent::Row => (row, Bytes::ZERO),
-                    Latent::RowAndV => (row, bytes(v_format, 1, kv_lora_rank)),
-                    Latent::Heads(heads) => {
-                        let k = bytes(k_format, heads.num_heads, heads.head_dim);
-                        (k, bytes(v_format, heads.num_heads, heads.v_head_dim))
-                    }
-                }
+            LayerKind::Latent { .. } => {
+                let rows = Rows {
+                    main: rows,
+                    window: 0,
+                };
+                group.kind.rows_bytes(rows, self.formats.kv)
             }
             LayerKind::Cross { .. } => group.kind.cross_bytes(self.formats.kv),
             LayerKind::Compressed { .. } | LayerKind::Recurrent(_) | LayerKind::Shared => return,
@@ -489,12 +508,10 @@ fn add(caches: &mut Vec<Cache>, cache: Cache) {
 
 /// The reader's context, or what the requests need; never less than that.
 fn n_ctx(setup: &Setup<'_>, rules: &Rules, request: &Request, num_seqs: u64) -> u64 {
-    let needed = rules.needed_context(request, num_seqs);
-    setup
-        .scenario
-        .engine
-        .n_ctx
-        .map_or(needed, |tokens| tokens.0.max(needed))
+    let slots = n_seq_max(setup, request, num_seqs);
+    let needed = rules.needed_context(request, num_seqs, slots);
+    let given = setup.scenario.engine.n_ctx;
+    given.map_or(needed, |tokens| tokens.0.max(needed))
 }
 
 fn n_seq_max(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> u64 {
@@ -528,7 +545,7 @@ pub(super) fn report(setup: &Setup<'_>, rules: &Rules) -> EngineReport {
         .n_seq_max
         .map_or_else(|| num_seqs.saturating_mul(request.num_samples), u64::from);
     let context = scenario.engine.n_ctx.map_or_else(
-        || rules.needed_context(&request, num_seqs),
+        || rules.needed_context(&request, num_seqs, slots),
         |tokens| tokens.0,
     );
     let of_stage = |stage: &Stage| rules.caches(stage, context, slots);

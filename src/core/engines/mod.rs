@@ -154,6 +154,16 @@ pub(super) fn storage(scenario: &Scenario, model: &ModelConfig) -> CacheFormats 
     res
 }
 
+/// A layer as the engine keeps it: an engine that does not use latent attention caches the heads.
+pub(super) fn stored_kind(scenario: &Scenario, model: &ModelConfig, kind: LayerKind) -> LayerKind {
+    match scenario.engine.kind {
+        EngineKind::LlamaCpp => {
+            llama_cpp::stored_kind(&scenario.engine, model.unfolded_heads, kind)
+        }
+        EngineKind::Exact | EngineKind::Vllm | EngineKind::Sglang | EngineKind::TensorRtLlm => kind,
+    }
+}
+
 /// What the engine may use of one GPU, and what of it is left for the cache beside `taken`; negative: what is missing.
 pub(super) fn usable(scenario: &Scenario, taken: Bytes) -> (Bytes, i64) {
     let visible = scenario.gpu.visible();

@@ -61,14 +61,18 @@ impl Build {
         }
     }
 
+    /// Whether every sequence has its own stream of cells.
+    pub(super) fn has_streams(self, is_unified: bool) -> bool {
+        self.is_since(202_507) && !is_unified
+    }
+
     /// Cells of one stream, and streams, for a context of `n_ctx` tokens over all sequences.
     ///
     /// Source: `llama_context`, `llama_kv_cache`; pull requests 14363 (streams, July 2025) and 16812 (padding, October
     /// 2025).
     pub(super) fn cells(self, n_ctx: u64, n_seq_max: u64, is_unified: bool) -> Cells {
         let n_seq = n_seq_max.max(1);
-        let has_streams = self.is_since(202_507) && !is_unified;
-        if !has_streams {
+        if !self.has_streams(is_unified) {
             return Cells {
                 per_stream: round_up(n_ctx, self.pad()),
                 streams: 1,

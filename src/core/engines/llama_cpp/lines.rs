@@ -87,25 +87,19 @@ fn of_self_size(rules: &Rules, caches: &[Cache]) -> Vec<String> {
         )];
     }
     let start = "llama_new_context_with_model: KV self size  =";
-    let is_latent = rules.build.variant == Variant::Ik
-        && !matches!(rules.latent, Latent::Heads(_))
-        && rules
-            .stages
-            .iter()
-            .flat_map(|stage| &stage.groups)
-            .any(|group| group.kind.id() == "latent");
-    vec![match rules.latent {
-        Latent::RowAndV if is_latent => {
-            format!(
-                "{start} {size:>7} MiB, c^KV ({k_name}): {k_size:>7} MiB, kv^T ({v_name}): {v_size:>7} MiB"
-            )
-        }
-        _ if is_latent => {
+    let is_ik = rules.build.variant == Variant::Ik;
+    vec![match rules.latent.filter(|_| is_ik) {
+        Some(Latent::RowAndV) => format!(
+            "{start} {size:>7} MiB, c^KV ({k_name}): {k_size:>7} MiB, kv^T ({v_name}): {v_size:>7} MiB"
+        ),
+        Some(Latent::Row) => {
             format!("{start} {size:>7} MiB, c^KV ({k_name}): {k_size:>7} MiB, kv^T: not used")
         }
-        _ => format!(
-            "{start} {size:>7} MiB, K ({k_name}): {k_size:>7} MiB, V ({v_name}): {v_size:>7} MiB"
-        ),
+        Some(Latent::Heads) | None => {
+            format!(
+                "{start} {size:>7} MiB, K ({k_name}): {k_size:>7} MiB, V ({v_name}): {v_size:>7} MiB"
+            )
+        }
     }]
 }
 
