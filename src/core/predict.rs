@@ -9,6 +9,7 @@
 
 pub mod answer;
 pub mod judge;
+mod number;
 pub mod question;
 pub mod rounds;
 pub mod slips;

@@ -81,6 +81,24 @@ fn right_answers_in_every_notation() {
         (Question::Tokens, &AnswerStyle::ENGLISH, "٤٨١٢"),
         (Question::Tokens, &AnswerStyle::ENGLISH, "300.75 blocks"),
         (Question::Tokens, &AnswerStyle::ENGLISH, "4,810"),
+        (Question::Tokens, &AnswerStyle::ENGLISH, "about 4,812"),
+        (Question::Tokens, &AnswerStyle::ENGLISH, "N = 4,812 tokens"),
+        (Question::Tokens, &AnswerStyle::ENGLISH, "512+4000+300"),
+        (
+            Question::Tokens,
+            &AnswerStyle::ENGLISH,
+            "512 + 4,000 + 300 tokens",
+        ),
+        (Question::Tokens, &AnswerStyle::ENGLISH, "131,072 - 126,260"),
+        (
+            BytesPerToken,
+            &AnswerStyle::ENGLISH,
+            "2 × 80 × 8 × 128 × 2 B",
+        ),
+        (BytesPerToken, &AnswerStyle::ENGLISH, "2*80*1024*2 bytes"),
+        (PerSeqBytes, &AnswerStyle::ENGLISH, "4812 x 320 KiB"),
+        (BytesPerToken, &AnswerStyle::ENGLISH, "320 KiB/token"),
+        (BytesPerToken, &AnswerStyle::ENGLISH, "320 KiB per token"),
         (BytesPerToken, &AnswerStyle::ENGLISH, "320 KiB"),
         (BytesPerToken, &AnswerStyle::ENGLISH, "320 kib"),
         (BytesPerToken, &AnswerStyle::ENGLISH, "327,680 bytes"),
@@ -157,6 +175,7 @@ fn right_for_another_reason() {
         // 89.9 requests.
         (&[], MaxConcurrency, "89.9", Variant::NotRounded),
         (&[], MaxConcurrency, "89.908", Variant::NotRounded),
+        (&[], MaxConcurrency, "35.44 / 0.3942", Variant::NotRounded),
         // 500 of 512 tokens are 31 whole blocks.
         (
             &[("prompt_tokens", "500")],
@@ -227,6 +246,7 @@ fn answers_that_cannot_be_read() {
         ("many", Dimension::Tokens, NotANumber),
         (".", Dimension::Bytes, NotANumber),
         ("-5", Dimension::Tokens, Negative),
+        ("300 - 812", Dimension::Tokens, Negative),
         ("−5 GB", Dimension::Bytes, Negative),
         ("1.47", Dimension::Bytes, MissingUnit),
         (

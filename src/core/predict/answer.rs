@@ -1,6 +1,7 @@
 //! Typed answers: "1.47 GiB", "1.58e9 B", "4 812", "4.812k", "1,47 GiB", "301 blocks", as numbers with what else they
 //! could mean.
 
+use super::number;
 use crate::core::scenario::cut;
 use crate::core::units::{GB, GIB, KIB, MIB};
 
@@ -274,25 +275,16 @@ pub fn parse_answer(
     if MAX_CHARS < text.chars().count() {
         return Err(AnswerError::TooLong);
     }
-    let text: String = text.chars().map(plain).collect();
+    let text: String = text.chars().map(number::plain).collect();
     let text = text.trim();
     if dimension == Dimension::YesNo {
         return yes_or_no(text, style);
     }
-    let text = text.trim_start_matches(['~', '≈', '=', '+', ' ']);
-    if text.starts_with('-') {
-        return Err(AnswerError::Negative);
-    }
-    let (number, rest) = Number::split(text).ok_or(AnswerError::NotANumber)?;
-    let units = units(
-        rest.trim(),
-        dimension,
-        default_unit,
-        style,
-        number.is_zero(),
-    )?;
+    let (notations, rest) = number::read(text, style.decimal)?;
+    let is_zero = notations.iter().all(|notation| notation.value == 0.0);
+    let units = units(rest.trim(), dimension, default_unit, style, is_zero)?;
     let mut readings = Vec::new();
-    for notation in number.notations(style.decimal) {
+    for notation in notations {
         for &(unit, scale) in &units {
             let factor = unit.factor() * scale;
             let value = notation.value * factor;
@@ -325,27 +317,6 @@ pub fn parse_answer(
     })
 }
 
-/// Digits and signs of other keyboards as ASCII.
-fn plain(c: char) -> char {
-    let digit = |zero: u32| char::from_digit(u32::from(c) - zero, 10).unwrap_or(c);
-    match c {
-        // The wide forms of ASCII, as Chinese and Japanese keyboards type them.
-        '\u{ff01}'..='\u{ff5e}' => {
-            let narrow = char::from_u32(u32::from(c) - 0xfee0);
-            narrow.map_or(c, plain)
-        }
-        '\u{660}'..='\u{669}' => digit(0x660),
-        '\u{6f0}'..='\u{6f9}' => digit(0x6f0),
-        '。' => '.',
-        '\u{66b}' | '\u{60c}' | '、' => ',',
-        '\u{66c}' | '’' | '_' => '\'',
-        '\u{a0}' | '\u{202f}' | '\u{2009}' | '\u{3000}' | '\t' | '\n' | '\r' => ' ',
-        '−' | '–' | '—' => '-',
-        '·' | '⋅' | '*' | '✕' => '×',
-        _ => c,
-    }
-}
-
 fn yes_or_no(text: &str, style: &AnswerStyle) -> Result<Quantity, AnswerError> {
     let lower = text.trim_end_matches(['.', '!']).to_lowercase();
     let word = style.words.iter().find(|(word, _)| *word == lower);
@@ -356,159 +327,6 @@ fn yes_or_no(text: &str, style: &AnswerStyle) -> Result<Quantity, AnswerError> {
     }
 }
 
-/// A number as it was typed: digits with what stands between them, and a power of ten.
-struct Number<'a> {
-    body: &'a str,
-    exponent: i32,
-}
-
-/// One way to read a number.
-struct Notation {
-    value: f64,
-    step: f64,
-    digits: u32,
-    is_other: bool,
-}
-
-impl<'a> Number<'a> {
-    /// The number at the start of the text, and what follows it.
-    fn split(text: &'a str) -> Option<(Self, &'a str)> {
-        let mut end = 0;
-        let mut chars = text.char_indices().peekable();
-        while let Some((idx, c)) = chars.next() {
-            let is_before_digit = chars.peek().is_some_and(|(_, next)| next.is_ascii_digit());
-            if c.is_ascii_digit() || (matches!(c, '.' | ',' | ' ' | '\'') && is_before_digit) {
-                end = idx + c.len_utf8();
-            } else if matches!(c, '.' | ',') && 0 < end {
-                // "5." is 5; the dot of a sentence.
-                end = idx + c.len_utf8();
-                break;
-            } else {
-                break;
-            }
-        }
-        let (body, rest) = text.split_at_checked(end)?;
-        if !body.contains(|c: char| c.is_ascii_digit()) {
-            return None;
-        }
-        let (exponent, rest) = power_of_ten(rest);
-        let body = body.trim_end_matches(['.', ',']);
-        Some((Self { body, exponent }, rest))
-    }
-
-    fn is_zero(&self) -> bool {
-        !self.body.contains(|c| matches!(c, '1'..='9'))
-    }
-
-    fn notations(&self, decimal: char) -> Vec<Notation> {
-        let body: String = self
-            .body
-            .chars()
-            .filter(|c| !matches!(c, ' ' | '\''))
-            .collect();
-        let marks: Vec<(usize, char)> = body
-            .char_indices()
-            .filter(|(_, c)| matches!(c, '.' | ','))
-            .collect();
-        let grouped = || self.notation(&body, None);
-        let fraction = |at: usize| self.notation(&body, Some(at));
-        let (first, other) = match marks.as_slice() {
-            [] => (grouped(), None),
-            &[(at, mark)] => {
-                let can_group =
-                    at + 4 == body.len() && (1..=3).contains(&at) && !body.starts_with('0');
-                match (mark == decimal, can_group) {
-                    (true, true) => (fraction(at), grouped()),
-                    (false, true) => (grouped(), fraction(at)),
-                    (_, false) => (fraction(at), None),
-                }
-            }
-            [.., (_, before), (at, last)] if before != last => (fraction(*at), None),
-            _ => (grouped(), None),
-        };
-        let mut res: Vec<Notation> = [first, other].into_iter().flatten().collect();
-        if let Some(other) = res.get_mut(1) {
-            other.is_other = true;
-        }
-        res
-    }
-
-    fn notation(&self, body: &str, point: Option<usize>) -> Option<Notation> {
-        let (whole, fraction) = match point {
-            Some(at) => (body.get(..at)?, body.get(at + 1..)?),
-            None => (body, ""),
-        };
-        let digits_of = |part: &str| {
-            part.chars()
-                .filter(char::is_ascii_digit)
-                .collect::<String>()
-        };
-        let (whole, fraction) = (digits_of(whole), digits_of(fraction));
-        let all = format!("{whole}{fraction}");
-        let significant = all.trim_start_matches('0');
-        // The zeros that end a whole number may be rounded away: 1,580,000,000 has three digits.
-        let zeros = if fraction.is_empty() {
-            significant.len() - significant.trim_end_matches('0').len()
-        } else {
-            0
-        };
-        let exponent = self.exponent - i32::try_from(fraction.len()).ok()?;
-        let value: f64 = format!("{all}e{exponent}").parse().ok()?;
-        let step: f64 = format!("1e{}", exponent + i32::try_from(zeros).ok()?)
-            .parse()
-            .ok()?;
-        Some(Notation {
-            value,
-            step,
-            digits: u32::try_from(significant.len() - zeros).ok()?,
-            is_other: false,
-        })
-    }
-}
-
-/// `e9`, `×10^9`, `x 10⁹` at the start of the text, and what follows.
-fn power_of_ten(text: &str) -> (i32, &str) {
-    let trimmed = text.trim_start();
-    if let Some(rest) = text.strip_prefix(['e', 'E'])
-        && let Some((exponent, rest)) = exponent(rest)
-    {
-        return (exponent, rest);
-    }
-    let power = trimmed
-        .strip_prefix(['×', 'x', 'X'])
-        .and_then(|rest| rest.trim_start().strip_prefix("10"));
-    if let Some(rest) = power {
-        let caret = rest.trim_start().trim_start_matches('^');
-        if let Some((exponent, rest)) = exponent(caret.trim_start()) {
-            return (exponent, rest);
-        }
-    }
-    (0, text)
-}
-
-fn exponent(text: &str) -> Option<(i32, &str)> {
-    const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-    let (sign, text) = match text.chars().next()? {
-        '-' | '⁻' => (-1, text.trim_start_matches(['-', '⁻'])),
-        '+' => (1, text.get(1..)?),
-        _ => (1, text),
-    };
-    let mut value = 0_i32;
-    let mut end = 0;
-    for (idx, c) in text.char_indices() {
-        let raised = RAISED.chars().position(|raised| raised == c);
-        let Some(digit) = raised.map(|digit| digit as i32).or_else(|| {
-            let digit = c.to_digit(10)?;
-            i32::try_from(digit).ok()
-        }) else {
-            break;
-        };
-        value = value.saturating_mul(10).saturating_add(digit).min(999);
-        end = idx + c.len_utf8();
-    }
-    (0 < end).then(|| (sign * value, text.get(end..).unwrap_or_default()))
-}
-
 /// The units that a text can mean, each with its scale.
 fn units(
     text: &str,
@@ -517,6 +335,9 @@ fn units(
     style: &AnswerStyle,
     is_zero: bool,
 ) -> Result<Vec<(Unit, f64)>, AnswerError> {
+    // "KiB/token" and "KiB per token" say what the question says.
+    let text = text.split('/').next().unwrap_or_default();
+    let text = text.split(" per ").next().unwrap_or_default().trim();
     let own = match dimension {
         Dimension::Tokens => Some(Unit::Token),
         Dimension::Requests => Some(Unit::Request),
