@@ -218,7 +218,7 @@ fn power_of_ten(text: &str) -> (i32, &str) {
     let power = trimmed
         .strip_prefix(['×', 'x', 'X'])
         .and_then(|rest| rest.trim_start().strip_prefix("10"));
-    // "2 × 1024" is a product; a power has a caret or raised digits.
+    // "2 × 100" is a product; a power has a caret or raised digits.
     let raised = power.and_then(|rest| {
         let rest = rest.trim_start();
         let after_caret = rest.strip_prefix('^').map(str::trim_start);
