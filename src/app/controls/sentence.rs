@@ -145,9 +145,11 @@ fn sentence_number(key: &'static str) -> El {
     let bound = |pick: fn(&crate::core::units::Bounds) -> u64| {
         bounds_of(key).as_ref().map(pick).unwrap_or(0).to_string()
     };
-    draft
+    let message_id = state.id(&format!("sentence-{key}-message"));
+    let input = draft
         .number_el()
         .attr("role", "spinbutton")
+        .attr("aria-describedby", message_id.clone())
         .class(format!("number {}", fields::phase_class(key)))
         .testid(format!("sentence-{key}"))
         .attr("aria-label", label)
@@ -155,7 +157,6 @@ fn sentence_number(key: &'static str) -> El {
         .attr("aria-valuemin", bound(|bounds| bounds.min))
         .attr("aria-valuemax", bound(|bounds| bounds.max))
         .attr_with("aria-valuetext", move || draft.text())
-        .attr_with("title", move || draft.message())
         .style_with("width", move || {
             format!("{}ch", draft.text().chars().count().clamp(1, 16))
         })
@@ -166,5 +167,11 @@ fn sentence_number(key: &'static str) -> El {
         })
         .on_cast("pointermove", on_move)
         .on("pointerup", move |_| drag.set(None))
-        .on("pointercancel", move |_| drag.set(None))
+        .on("pointercancel", move |_| drag.set(None));
+    let message = el("span")
+        .class("message")
+        .attr("id", message_id)
+        .attr("role", "status")
+        .text_with(move || draft.message());
+    el("span").class("number-box").child(input).child(message)
 }
