@@ -109,9 +109,9 @@ impl PageOptions {
         }
     }
 
-    /// Whether this field cannot be changed.
+    /// Whether this field cannot be changed: it is locked, or it is not one of the controls that stay live.
     pub(crate) fn is_locked(&self, key: &str) -> bool {
-        self.lock.contains(&key)
+        self.lock.contains(&key) || !self.has_control(key)
     }
 }
 
