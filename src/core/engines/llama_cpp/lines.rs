@@ -1,7 +1,8 @@
 //! The lines that each program prints about its caches.
 
 use super::build::Variant;
-use super::{Cache, Latent, Name, Rules};
+use super::caches::{Cache, Name};
+use super::{Latent, Rules};
 use crate::core::engines::lines::{binary, mib};
 use crate::core::units::{Bytes, ElementFormat};
 
