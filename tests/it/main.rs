@@ -6,6 +6,7 @@ mod engines;
 mod formula;
 mod gpus;
 mod import;
+mod js_types;
 mod kv_bytes;
 mod languages;
 mod lengths;

@@ -67,9 +67,9 @@ test('a link gives its scenario back', () => {
 
 test('charts are SVG, and an unknown one throws', () => {
     for (const id of ['tokens', 'hbm', 'growth', 'sweep']) {
-        const svg = chartSvg(id, {}, 600, 300);
+        const svg = chartSvg(id, {}, 600);
         assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/, id);
         assert.match(svg, /<\/svg>\s*$/, id);
     }
-    assert.throws(() => chartSvg('nothing', {}, 600, 300), /there is no figure "nothing"; there are tokens/);
+    assert.throws(() => chartSvg('nothing', {}, 600), /there is no figure "nothing"; there are tokens/);
 });

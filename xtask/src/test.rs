@@ -12,7 +12,7 @@ use crate::{root, setup};
 type Step = (&'static str, fn() -> Result<()>);
 
 /// The quick ones first.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     ("format", || cargo("fmt --all --check")),
     ("clippy", || {
         cargo("clippy --workspace --all-targets -- -D warnings")
@@ -39,6 +39,13 @@ const STEPS: [Step; 9] = [
         run(Command::new(setup::node()?)
             .args(["--test", "tests/node/api.mjs"])
             .current_dir(root()))
+    }),
+    ("JavaScript API's types", || {
+        let compiler = setup::node_modules()?.join("typescript/bin/tsc");
+        let options = "--noEmit --strict --target es2022 --module nodenext tests/node/types.mts";
+        let mut node = Command::new(setup::node()?);
+        node.arg(compiler).args(options.split(' '));
+        run(node.current_dir(root()))
     }),
     ("browser tests", || cargo("run --package browser-tests")),
 ];

@@ -1,0 +1,108 @@
+//! The hand-written types of the JavaScript API against what serde writes: the same keys, none more, none less.
+
+use std::collections::BTreeSet;
+
+use kvscope::core::report::report;
+use kvscope::core::scenario::{FIELDS, Scenario};
+use serde_json::Value;
+
+const TYPES: &str = include_str!("../../src/app/api.d.ts");
+
+/// Scenarios that together have every key: all kinds of layers, and every engine.
+const SCENARIOS: &[&[(&str, &str)]] = &[
+    &[],
+    &[("model", "gpt-oss-120b")],
+    &[("model", "deepseek-v4-pro")],
+    &[("model", "qwen3.5-27b"), ("engine", "vllm")],
+    &[("engine", "sglang")],
+    &[("engine", "tensorrt-llm")],
+    &[("engine", "llama.cpp")],
+];
+
+fn scenarios() -> impl Iterator<Item = Scenario> {
+    SCENARIOS.iter().map(|pairs| {
+        let mut res = Scenario::default();
+        for (key, text) in *pairs {
+            res.set(key, text).expect("it is a value of the field");
+        }
+        res
+    })
+}
+
+/// The keys of all objects in `value`, but for those of notes, whose keys are their own.
+fn keys(value: &Value, res: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                res.insert(key.clone());
+                if !["warnings", "assumptions"].contains(&key.as_str()) {
+                    keys(value, res);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| keys(item, res)),
+        _ => {}
+    }
+}
+
+/// The keys that the types between two lines declare.
+fn declared(from: &str, to: &str) -> BTreeSet<String> {
+    let start = TYPES.find(from).expect("it is declared");
+    let end = TYPES[start..].find(to).expect("it is declared after it") + start;
+    let code = TYPES[start..end]
+        .lines()
+        .filter(|line| !line.trim_start().starts_with(['/', '*']));
+    let words = code.flat_map(|line| line.split([' ', '{', ';']));
+    let keys = words.filter_map(|word| word.strip_suffix(':'));
+    keys.map(|key| key.trim_end_matches('?').to_owned())
+        .collect()
+}
+
+#[track_caller]
+fn check(
+    what: &str,
+    mut declared: BTreeSet<String>,
+    written: &BTreeSet<String>,
+    only_declared: &[&str],
+) {
+    let missing: Vec<&String> = written.difference(&declared).collect();
+    assert!(
+        missing.is_empty(),
+        "api.d.ts does not declare {missing:?} of {what}"
+    );
+    declared.retain(|key| !only_declared.contains(&key.as_str()));
+    let extra: Vec<&String> = declared.difference(written).collect();
+    assert!(
+        extra.is_empty(),
+        "api.d.ts declares {extra:?} of {what}, which nothing writes"
+    );
+}
+
+#[test]
+fn reports() {
+    let mut written = BTreeSet::new();
+    for scenario in scenarios() {
+        keys(
+            &serde_json::to_value(report(&scenario)).expect("it is plain data"),
+            &mut written,
+        );
+    }
+    let declared = declared("export interface Report ", "/** A warning or an assumption");
+    // The page's half of the API adds it.
+    check("a report", declared, &written, &["errors"]);
+}
+
+#[test]
+fn scenario_fields() {
+    let written: BTreeSet<String> = FIELDS.iter().map(|field| field.key.to_owned()).collect();
+    let declared = declared(
+        "export interface Scenario ",
+        "/** Everything about a scenario. */",
+    );
+    check(
+        "a scenario",
+        declared,
+        &written,
+        &["kind", "config", "name", "dims", "k", "v"],
+    );
+}

@@ -1,0 +1,38 @@
+// How the hand-written types are meant to be used; the compiler checks it, nothing runs it.
+
+import init, { chartSvg, fromLink, importConfig, mount, presets, report, toLink } from '../../dist/pkg/kvscope.js';
+import type { Estimate, Report, Scenario } from '../../dist/pkg/kvscope.js';
+
+await init();
+await init(new URL('kvscope_bg.wasm', import.meta.url));
+
+const scenario: Scenario = {
+  model: 'llama-3.1-70b',
+  thinking_tokens: 8000,
+  kv_cache_dtype: { k: 'q8_0', v: 'q4_0' },
+  tensor_parallel_size: 'auto',
+  engine: { kind: 'vllm', block_size: 16, num_blocks: null },
+};
+const { kv_cache, fit, warnings }: Report = report(scenario);
+const bytes: number = kv_cache.per_seq_bytes;
+const total: Estimate = report().speed.total;
+const sentence: string | undefined = warnings[0]?.message;
+const longest: number | null = fit.max_thinking_tokens;
+const { model, notes } = importConfig('{}', 'mine');
+const svg: string = chartSvg('hbm', { ...scenario, model }, 600, true);
+const { errors } = fromLink(toLink(scenario));
+const first: string | undefined = presets().models[0]?.id;
+
+const page = mount(document.body, { embed: ['sentence', 'tokens'], controls: 'thinking_tokens', theme: 'dark' });
+page.update({ thinking_tokens: 16_000 });
+page.update(toLink(scenario));
+page.unmount();
+
+// @ts-expect-error A field that does not exist.
+report({ thinking: 8000 });
+// @ts-expect-error A setting of another engine.
+report({ engine: { kind: 'exact', page_size: 16 } });
+// @ts-expect-error A figure that does not exist.
+chartSvg('pie');
+
+export { bytes, errors, first, longest, notes, sentence, svg, total };
