@@ -4,6 +4,7 @@ mod charts;
 mod concept;
 mod engines;
 mod formula;
+mod gguf;
 mod gpus;
 mod import;
 mod js_types;
