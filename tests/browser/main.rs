@@ -59,7 +59,7 @@ fn run(word: &str) -> Result<usize> {
     if word == "--bench" {
         runtime.block_on(async {
             let page = Page::traced(&driver, &base).await?;
-            bench::drag(&page, "../pages/harness.html", "slider").await?;
+            bench::drag(&page).await?;
             page.close().await
         })?;
         return Ok(0);

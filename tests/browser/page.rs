@@ -77,6 +77,15 @@ impl<'a> Page<'a> {
             .await?)
     }
 
+    /// What the body of an async JavaScript function returns.
+    pub(crate) async fn eval_async(&self, body: &str) -> Result<Value> {
+        let script = format!(
+            "const done = arguments[arguments.length - 1];
+             (async () => {{ {body} }})().then(done, error => done(String(error)))"
+        );
+        Ok(self.client.execute_async(&script, vec![]).await?)
+    }
+
     /// Waits until a JavaScript expression is truthy.
     pub(crate) async fn until(&self, expression: &str) -> Result<()> {
         let truth = format!("Boolean({expression})");
@@ -180,6 +189,27 @@ impl<'a> Page<'a> {
 
     /// Drags a slider's thumb from where it is by `dx` pixels, in `steps` real moves.
     pub(crate) async fn drag_slider(&self, id: &str, dx: f64, steps: u32) -> Result<()> {
+        let [x, y] = self.thumb(id).await?;
+        self.drag([x, y], [x + dx, y], steps).await
+    }
+
+    /// Drags a slider's thumb to and fro, one pixel a move and never further than `reach` pixels.
+    pub(crate) async fn drag_slider_to_and_fro(
+        &self,
+        id: &str,
+        reach: u32,
+        steps: u32,
+    ) -> Result<()> {
+        let [x, y] = self.thumb(id).await?;
+        let path = (0..=steps).map(|step| {
+            let way = step % (2 * reach);
+            [x + f64::from(way.min(2 * reach - way)), y]
+        });
+        self.drag_along(path).await
+    }
+
+    /// The middle of a slider's thumb in the window, into which it is scrolled.
+    async fn thumb(&self, id: &str) -> Result<[f64; 2]> {
         let element = self.find(id).await?;
         let at = self
             .client
@@ -194,8 +224,7 @@ impl<'a> Page<'a> {
                 vec![serde_json::to_value(&element)?],
             )
             .await?;
-        let [x, y] = point(&at)?;
-        self.drag([x, y], [x + dx, y], steps).await
+        point(&at)
     }
 
     /// Drags from the middle of the element by `dx` pixels, in `steps` real moves.
@@ -220,25 +249,29 @@ impl<'a> Page<'a> {
     }
 
     /// Presses the pointer at one place of the window and releases it at another.
-    pub(crate) async fn drag(&self, from: [f64; 2], to: [f64; 2], steps: u32) -> Result<()> {
-        let move_to = |x: f64, y: f64| PointerAction::MoveTo {
-            duration: None,
-            x,
-            y,
-        };
-        let mut pointer = MouseActions::new("pointer".into())
-            .then(move_to(from[0], from[1]))
-            .then(PointerAction::Down {
-                button: MOUSE_BUTTON_LEFT,
-            });
-        for step in 1..=steps {
+    async fn drag(&self, from: [f64; 2], to: [f64; 2], steps: u32) -> Result<()> {
+        let path = (0..=steps).map(|step| {
             let part = f64::from(step) / f64::from(steps);
-            let between = |axis: usize| from[axis] + part * (to[axis] - from[axis]);
-            pointer = pointer.then(move_to(between(0), between(1)));
-        }
-        let pointer = pointer.then(PointerAction::Up {
-            button: MOUSE_BUTTON_LEFT,
+            [0, 1].map(|axis| from[axis] + part * (to[axis] - from[axis]))
         });
+        self.drag_along(path).await
+    }
+
+    /// Presses the pointer at the first place and releases it at the last.
+    async fn drag_along(&self, path: impl IntoIterator<Item = [f64; 2]>) -> Result<()> {
+        let button = MOUSE_BUTTON_LEFT;
+        let mut pointer = MouseActions::new("pointer".into());
+        for (idx, [x, y]) in path.into_iter().enumerate() {
+            pointer = pointer.then(PointerAction::MoveTo {
+                duration: None,
+                x,
+                y,
+            });
+            if idx == 0 {
+                pointer = pointer.then(PointerAction::Down { button });
+            }
+        }
+        let pointer = pointer.then(PointerAction::Up { button });
         Ok(self.client.perform_actions(Actions::from(pointer)).await?)
     }
 
