@@ -1,8 +1,11 @@
 //! The engines against start-up logs that people posted: what was printed, and what the report says of the same setup.
 
+mod page;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use expect_test::expect_file;
 use kvscope::core::engines::{EngineCache, EngineReport};
 use kvscope::core::import::log;
 use kvscope::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
@@ -26,6 +29,8 @@ struct Row {
     printed: Map<String, Value>,
     difference: Option<String>,
     is_fitted: bool,
+    /// The row as it is in the file, for what only the page shows.
+    posted: Value,
 }
 
 fn rows() -> Vec<Row> {
@@ -51,6 +56,7 @@ fn row(value: &Value) -> Row {
         difference: text("difference"),
         is_fitted: text("evidence").as_deref() != Some("independent"),
         id,
+        posted: value.clone(),
     }
 }
 
@@ -148,19 +154,25 @@ fn counted(report: &EngineReport, key: &str) -> Option<u64> {
     }
 }
 
+/// The smallest and the largest pool that are printed as so many GiB.
+fn pools(gib: f64) -> [u64; 2] {
+    [gib - 0.005, gib + 0.005].map(|gib| (gib * GIB as f64) as u64)
+}
+
+fn with_pool(scenario: &Scenario, bytes: u64) -> Report {
+    let mut scenario = scenario.clone();
+    scenario.engine.available_kv_cache_bytes = Some(Bytes(bytes));
+    report(&scenario)
+}
+
 /// The report of the row's scenario. Where only rounded GiB of the pool are known, it is the smallest pool within half of
 /// the last digit with which every count is at least what was printed.
 fn report_of(row: &Row, scenario: &Scenario) -> Report {
-    let with_pool = |bytes: u64| {
-        let mut scenario = scenario.clone();
-        scenario.engine.available_kv_cache_bytes = Some(Bytes(bytes));
-        report(&scenario)
-    };
+    let with_pool = |bytes: u64| with_pool(scenario, bytes);
     let Some(gib) = row.pool_gib else {
         return report(scenario);
     };
-    let bytes = |gib: f64| (gib * GIB as f64) as u64;
-    let mut pool = bytes(gib - 0.005);
+    let [mut pool, largest] = pools(gib);
     for (key, value) in &row.printed {
         let target = match key.as_str() {
             "max_concurrency" => value
@@ -168,7 +180,7 @@ fn report_of(row: &Row, scenario: &Scenario) -> Report {
                 .map(|times| ((times - 0.005) * 1e6).ceil() as u64),
             _ => value.as_u64(),
         };
-        let mut high = bytes(gib + 0.005);
+        let mut high = largest;
         while pool < high {
             let middle = pool + (high - pool) / 2;
             if counted(&with_pool(middle).engine, key) < target {
@@ -181,129 +193,227 @@ fn report_of(row: &Row, scenario: &Scenario) -> Report {
     with_pool(pool)
 }
 
-/// Bytes of a printed amount such as `1.9 GiB`, and half of its last digit.
-fn amount(text: &str) -> (f64, f64) {
-    let (number, unit) = text
-        .split_once(' ')
-        .unwrap_or_else(|| panic!("{text} has no unit"));
-    let unit = match unit {
-        "B" => 1.0,
-        "KiB" => KIB as f64,
-        "MiB" => MIB as f64,
-        "GiB" => GIB as f64,
-        "KB" => 1e3,
-        "MB" => 1e6,
-        "GB" => 1e9,
-        other => panic!("unknown unit {other}"),
-    };
-    let decimals = number
-        .split_once('.')
-        .map_or(0, |(_, decimals)| decimals.len());
-    let half = 0.5 / 10_f64.powi(i32::try_from(decimals).expect("few decimals"));
-    (number.parse::<f64>().expect("a number") * unit, half * unit)
+/// One printed value beside ours.
+struct Fact {
+    printed: String,
+    ours: String,
+    /// How far the two may be apart.
+    tolerance: String,
+    agrees: bool,
 }
 
-/// The difference of a printed amount and ours, when it is more than half of the last printed digit.
-fn amount_differs(key: &str, printed: &str, ours: Bytes) -> Option<String> {
-    let (bytes, half) = amount(printed);
-    let is_within = (bytes - ours.0 as f64).abs() <= half * (1.0 + 1e-9);
-    (!is_within).then(|| format!("{key}: printed {printed}, computed {} bytes", ours.0))
+impl Fact {
+    fn exact(printed: u64, ours: Option<u64>) -> Fact {
+        Fact {
+            printed: page::integer(printed),
+            ours: ours.map_or_else(page::none, page::integer),
+            tolerance: page::EXACT.to_owned(),
+            agrees: Some(printed) == ours,
+        }
+    }
+
+    /// An amount such as `1.9 GiB`, which is right to half of its last digit.
+    fn amount(printed: &str, ours: Option<Bytes>) -> Fact {
+        let (number, unit) = printed
+            .split_once(' ')
+            .unwrap_or_else(|| panic!("{printed} has no unit"));
+        let unit_bytes = match unit {
+            "B" => 1.0,
+            "KiB" => KIB as f64,
+            "MiB" => MIB as f64,
+            "GiB" => GIB as f64,
+            "KB" => 1e3,
+            "MB" => 1e6,
+            "GB" => 1e9,
+            other => panic!("unknown unit {other}"),
+        };
+        let decimals = number
+            .split_once('.')
+            .map_or(0, |(_, decimals)| decimals.len());
+        let half = 0.5 / 10_f64.powi(i32::try_from(decimals).expect("few decimals"));
+        let bytes = number.parse::<f64>().expect("a number") * unit_bytes;
+        let is_within =
+            |ours: Bytes| (bytes - ours.0 as f64).abs() <= half * unit_bytes * (1.0 + 1e-9);
+        Fact {
+            printed: printed.to_owned(),
+            ours: ours.map_or_else(page::none, |ours| {
+                let number = format!("{:.4}", ours.0 as f64 / unit_bytes);
+                let number = number.trim_end_matches('0').trim_end_matches('.');
+                format!("{number} {unit}")
+            }),
+            tolerance: match unit {
+                "B" => page::EXACT.to_owned(),
+                _ => format!("± {half} {unit}"),
+            },
+            agrees: ours.is_some_and(is_within),
+        }
+    }
+
+    /// Requests at once, printed with two decimals.
+    fn times(printed: f64, ours: Option<f64>) -> Fact {
+        let decimals = |number: f64| format!("{number:.2}");
+        let ours = ours.map(decimals);
+        Fact {
+            agrees: ours.as_ref() == Some(&decimals(printed)),
+            printed: decimals(printed),
+            ours: ours.unwrap_or_else(page::none),
+            tolerance: "± 0.005".to_owned(),
+        }
+    }
+
+    fn named(mut self, name: &str) -> Fact {
+        self.printed = format!("{name} {}", self.printed);
+        self
+    }
+}
+
+/// Every printed value of the row beside the report's, with what allows them to differ.
+fn facts(row: &Row) -> Vec<Fact> {
+    assert!(!row.printed.is_empty(), "{}: nothing printed", row.id);
+    let report = row
+        .scenario
+        .as_ref()
+        .map(|scenario| report_of(row, scenario));
+    let mut res = Vec::new();
+    for (key, value) in &row.printed {
+        if let (Some(caches), "caches") = (value.as_object(), key.as_str()) {
+            for (label, facts) in caches {
+                res.extend(cache_facts(report.as_ref(), label, facts));
+            }
+        } else {
+            res.push(fact(report.as_ref(), key, value));
+            let range = range_of_pools(row, key);
+            if let (Some(fact), Some(range)) = (res.last_mut(), range) {
+                fact.tolerance = range;
+            }
+        }
+    }
+    let given = row
+        .scenario
+        .as_ref()
+        .and_then(|scenario| scenario.engine.num_tokens);
+    if let Some(given) = given.map(|tokens| page::integer(tokens.0)) {
+        let is_given = |fact: &&mut Fact| fact.printed.ends_with(&format!("tokens {given}"));
+        for fact in res.iter_mut().filter(is_given) {
+            fact.tolerance = page::GIVEN.to_owned();
+        }
+    }
+    res
+}
+
+/// What the pools that are printed as the row's GiB give for a number that grows with the pool.
+fn range_of_pools(row: &Row, key: &str) -> Option<String> {
+    let scenario = row.scenario.as_ref()?;
+    let [low, high] = pools(row.pool_gib?).map(|bytes| {
+        let count = counted(&with_pool(scenario, bytes).engine, key)?;
+        Some(match key {
+            "max_concurrency" => format!("{:.2}", count as f64 / 1e6),
+            _ => page::integer(count),
+        })
+    });
+    Some(format!("{} to {}", low?, high?))
 }
 
 /// What of the printed facts the report does not say, to the digits that were printed.
-fn differences(row: &Row) -> Vec<String> {
-    assert!(!row.printed.is_empty(), "{}: nothing printed", row.id);
-    let Some(scenario) = &row.scenario else {
-        return vec!["no scenario".to_owned()];
-    };
-    let report = report_of(row, scenario);
-    row.printed
+fn differences(facts: &[Fact]) -> Vec<String> {
+    facts
         .iter()
-        .flat_map(|(key, value)| fact_differs(&report, key, value))
+        .filter(|fact| !fact.agrees)
+        .map(|fact| format!("printed {}, computed {}", fact.printed, fact.ours))
         .collect()
 }
 
-fn fact_differs(report: &Report, key: &str, value: &Value) -> Vec<String> {
-    let engine = &report.engine;
+fn fact(report: Option<&Report>, key: &str, value: &Value) -> Fact {
+    let engine = report.map(|report| &report.engine);
+    let kv_cache = report.map(|report| &report.kv_cache);
     let all_bytes = |cache: &EngineCache| cache.k_bytes + cache.v_bytes + cache.state_bytes;
-    let total: Bytes = engine.caches.iter().map(all_bytes).sum();
+    let total = engine.map(|engine| engine.caches.iter().map(all_bytes).sum::<Bytes>());
     let text = value.as_str().unwrap_or_default();
-    let differs = |printed: String, ours: Option<String>| {
-        let is_other = Some(&printed) != ours.as_ref();
-        is_other.then(|| format!("{key}: printed {printed}, computed {ours:?}"))
-    };
-    let decimals = |number: f64| format!("{number:.2}");
-    let res = match key {
-        "max_concurrency" => {
-            let printed = value.as_f64().map(decimals).expect("a number");
-            differs(printed, engine.max_concurrency.map(decimals))
-        }
+    let number = || value.as_u64().unwrap_or_else(|| panic!("{key} is a count"));
+    match key {
+        "max_concurrency" => Fact::times(
+            value.as_f64().expect("a number"),
+            engine.and_then(|engine| engine.max_concurrency),
+        ),
         "needed_gib" => {
             let printed = format!("{:.2} GiB", value.as_f64().expect("a number"));
-            amount_differs(key, &printed, engine.needed_bytes.unwrap_or(Bytes::ZERO))
+            Fact::amount(&printed, engine.and_then(|engine| engine.needed_bytes))
         }
         "line" => {
-            let is_printed = engine.log_lines.iter().any(|line| line.contains(text));
-            (!is_printed).then(|| format!("no line has {text:?}: {:#?}", engine.log_lines))
+            let lines = engine.map_or(&[][..], |engine| &engine.log_lines);
+            let agrees = lines.iter().any(|line| line.contains(text));
+            Fact {
+                printed: format!("“{text}”"),
+                ours: match agrees {
+                    true => "the same line".to_owned(),
+                    false => format!("{lines:?}"),
+                },
+                tolerance: page::EXACT.to_owned(),
+                agrees,
+            }
         }
-        "total" => amount_differs(key, text, total),
-        "total_bytes" => differs(value.to_string(), Some(total.0.to_string())),
+        "total" => Fact::amount(text, total),
+        "total_bytes" => Fact::exact(number(), total.map(|total| total.0)),
         // A column of whole MiB that is rounded down.
-        "total_floor_mib" => differs(value.to_string(), Some((total.0 / MIB).to_string())),
-        "per_token" => amount_differs(key, text, report.kv_cache.bytes_per_token),
-        "per_seq" => amount_differs(key, text, report.kv_cache.per_seq_bytes),
-        "per_gpu" => amount_differs(key, text, report.kv_cache.per_gpu_bytes),
-        "row_elements" => {
-            let ours = report
-                .kv_cache
-                .layers
-                .first()
-                .map(|layer| layer.k_elements.to_string());
-            differs(value.to_string(), ours)
+        "total_floor_mib" => {
+            let mut fact = Fact::exact(number(), total.map(|total| total.0 / MIB));
+            fact.tolerance = "rounded down".to_owned();
+            fact
         }
-        "caches" => {
-            let caches = value.as_object().expect("caches by their label");
-            return caches
-                .iter()
-                .flat_map(|(label, facts)| cache_differs(engine, label, facts))
-                .collect();
-        }
-        _ => differs(
-            value.to_string(),
-            counted(engine, key).map(|count| count.to_string()),
+        "per_token" => Fact::amount(text, kv_cache.map(|cache| cache.bytes_per_token)),
+        "per_seq" => Fact::amount(text, kv_cache.map(|cache| cache.per_seq_bytes)),
+        "per_gpu" => Fact::amount(text, kv_cache.map(|cache| cache.per_gpu_bytes)),
+        "row_elements" => Fact::exact(
+            number(),
+            kv_cache
+                .and_then(|cache| cache.layers.first())
+                .map(|layer| layer.k_elements),
         ),
-    };
-    res.into_iter().collect()
+        // Not a size of a cache: no field of the report is compared to it.
+        "saved" => Fact::amount(text, None),
+        _ => Fact::exact(number(), engine.and_then(|engine| counted(engine, key))),
+    }
+    .named(page::name(key))
 }
 
-fn cache_differs(engine: &EngineReport, label: &str, facts: &Value) -> Vec<String> {
-    let Some(cache) = engine.caches.iter().find(|cache| cache.label == label) else {
-        return vec![format!("no cache {label}: {:?}", engine.caches)];
-    };
+fn cache_facts(report: Option<&Report>, label: &str, facts: &Value) -> Vec<Fact> {
     let facts = facts.as_object().expect("facts of a cache");
     assert!(!facts.is_empty(), "nothing printed of {label}");
-    let differs = |(key, value): (&String, &Value)| {
+    let cache = report.and_then(|report| {
+        let caches = &report.engine.caches;
+        caches.iter().find(|cache| cache.label == label)
+    });
+    let fact = |(key, value): (&String, &Value)| {
         let text = value.as_str().unwrap_or_default();
+        let number = || value.as_u64().unwrap_or_else(|| panic!("{key} is a count"));
         match key.as_str() {
-            "k" => amount_differs(key, text, cache.k_bytes),
-            "v" => amount_differs(key, text, cache.v_bytes),
-            "total" => amount_differs(key, text, cache.k_bytes + cache.v_bytes + cache.state_bytes),
-            "cells" | "tokens" => (value.as_u64() != Some(cache.tokens))
-                .then(|| format!("{label} {key}: printed {value}, computed {}", cache.tokens)),
-            "layers" => (value.as_u64() != Some(u64::from(cache.layers)))
-                .then(|| format!("{label} {key}: printed {value}, computed {}", cache.layers)),
+            "k" => Fact::amount(text, cache.map(|cache| cache.k_bytes)),
+            "v" => Fact::amount(text, cache.map(|cache| cache.v_bytes)),
+            "total" => Fact::amount(
+                text,
+                cache.map(|cache| cache.k_bytes + cache.v_bytes + cache.state_bytes),
+            ),
+            "cells" | "tokens" => Fact::exact(number(), cache.map(|cache| cache.tokens)),
+            "layers" => Fact::exact(number(), cache.map(|cache| u64::from(cache.layers))),
             other => panic!("unknown fact {other}"),
         }
+        .named(page::name(key))
     };
-    facts.iter().filter_map(differs).collect()
+    let mut res: Vec<Fact> = facts.iter().map(fact).collect();
+    if let Some(first) = res.first_mut() {
+        first.printed = format!("{label}: {}", first.printed);
+    }
+    res
 }
 
 #[test]
 fn posted_logs() {
     let mut counts: BTreeMap<String, [u32; 3]> = BTreeMap::new();
     let mut failures = Vec::new();
-    for row in rows() {
-        let found = differences(&row);
+    let rows = rows();
+    let facts: Vec<Vec<Fact>> = rows.iter().map(facts).collect();
+    for (row, facts) in rows.iter().zip(&facts) {
+        let found = differences(facts);
         let [reproduced, of_them_fitted, documented] =
             counts.entry(row.engine.clone()).or_default();
         match (&row.difference, found.is_empty()) {
@@ -323,6 +433,7 @@ fn posted_logs() {
         println!("{engine}: {reproduced} ({fitted}) / {documented}");
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    expect_file!["../../docs/how-we-know.md"].assert_eq(&page::text(&rows, &facts, &counts));
 }
 
 /// Dimensions typed by hand, as few as the cache needs, on the way that the page and the JavaScript API take.

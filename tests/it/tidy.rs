@@ -83,7 +83,9 @@ fn arrows_only_down() {
 
 #[test]
 fn text() {
-    let written = ["rs", "md", "toml", "css", "js", "mjs", "ts", "mts", "html", "yml"];
+    let written = [
+        "rs", "md", "toml", "css", "js", "mjs", "ts", "mts", "html", "yml",
+    ];
     check("no space at the end of a line", &written, |_, line| {
         line.ends_with([' ', '\t'])
     });
