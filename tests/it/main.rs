@@ -3,6 +3,7 @@
 mod charts;
 mod concept;
 mod engines;
+mod files;
 mod formula;
 mod gguf;
 mod gpus;

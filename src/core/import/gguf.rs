@@ -12,5 +12,5 @@ mod sums;
 mod types;
 
 pub use model::{GgufModel, import};
-pub use reader::{GgufReader, Need};
+pub use reader::GgufReader;
 pub use sums::GgufHeader;

@@ -12,12 +12,23 @@ pub mod lenient_json;
 pub mod log;
 mod names;
 pub mod names_of_models;
+pub mod recognise;
+pub mod safetensors;
 pub mod smi;
 mod states;
 mod unread;
 mod wrong_file;
 
 use std::fmt;
+
+/// The bytes of a file that a reader needs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// Where they begin in the file.
+    pub offset: u64,
+    /// How many, at most 1 MiB.
+    pub length: u64,
+}
 
 /// Why a text could not be read as a model. The message says what was given, what is allowed and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::scan::{
     Frame, LIST, Order, Scan, Stop, TEXT, damaged, shown, size_of, text_too_long, unknown_kind,
 };
 use super::sums::{GgufHeader, Sums};
-use crate::core::import::ImportError;
+use crate::core::import::{ImportError, Need};
 use crate::core::units::{KIB, MIB};
 
 /// Bytes that are asked for at once.
@@ -25,15 +25,6 @@ const MAX_ENTRY: usize = 64;
 const MAX_KEPT: u64 = 64 * KIB;
 /// Lists within lists; published files have none.
 const MAX_DEPTH: usize = 8;
-
-/// The bytes that the reader needs next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
-    /// Where they begin in the file.
-    pub offset: u64,
-    /// How many, at most 1 MiB.
-    pub length: u64,
-}
 
 /// Reads the header of a GGUF file of any size without ever holding the file.
 ///
