@@ -2,7 +2,7 @@
  * KVscope: what one reasoning request does to a GPU's memory.
  *
  * Sizes are whole bytes below 2^53, so they are exact. Lengths are tokens, times are seconds.
- * All but `mount` work in a page, a worker and Node alike, after `await init()`.
+ * All but `mount` work in a page, a worker and Node alike, after `await init()`. `mount` loads what it needs by itself.
  */
 
 /**
@@ -56,6 +56,8 @@ export type Part = Figure | 'sentence' | 'facts' | 'working';
 
 /** A mounted page. It stays when this handle is forgotten. */
 export interface Mount {
+  /** Fulfilled when the page is there; rejected when it cannot be loaded. The functions need not wait for it. */
+  readonly ready: Promise<void>;
   /** Shows another scenario. Fields that are absent have their defaults. */
   update(scenario: Scenario | Link): void;
   /** Removes the page from its element. */

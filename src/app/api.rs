@@ -7,16 +7,19 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
+use crate::core::import::edited::edited;
 use crate::core::import::hf_config;
 use crate::core::report::report as report_of;
+use crate::core::scenario::ModelChoice;
 use crate::core::scenario::{FieldError, Scenario, cut};
-use crate::core::{link, presets};
+use crate::core::{link, presets, resolved};
 use crate::view::chart::{self, Input};
 use crate::view::svg::Theme as Colors;
 use crate::view::text::{ENGLISH, Messages};
 use crate::view::{charts, notes};
 
-use super::options::PageOptions;
+/// The keys of a link that are the page's own; here they are read over.
+const PAGE_KEYS: &[&str] = &["embed", "controls", "lock", "theme"];
 
 /// The report of a scenario. Fields that cannot be read keep their defaults and are listed in `errors`.
 #[wasm_bindgen(js_name = report, skip_typescript)]
@@ -72,6 +75,22 @@ pub fn import_config(text: &str, name: Option<String>) -> Result<JsValue, JsErro
     }))
 }
 
+/// A model for the page, which has no importer, as a line of its own: `kind` says whether `text` is a file (`file`), the
+/// scenario's field `model` (`model`), or that field of which the dimensions `dims` change (`edit`).
+#[wasm_bindgen(js_name = resolveModel, skip_typescript)]
+pub fn resolve_model(kind: &str, text: &str, name: &str, dims: &str) -> Result<String, JsError> {
+    let choice = match kind {
+        "file" => ModelChoice::from_text(text, name),
+        "edit" => edited(text, dims, name),
+        _ => serde_json::from_str(text)
+            .map_err(|error| format!("not JSON: {error}"))
+            .and_then(|value: Value| ModelChoice::from_json(&value)),
+    };
+    choice
+        .map(|choice| resolved::choice_to_line(&choice))
+        .map_err(|error| JsError::new(&error))
+}
+
 /// The models and accelerators to choose from.
 #[wasm_bindgen(js_name = presets, skip_typescript)]
 pub fn presets() -> Result<JsValue, JsError> {
@@ -96,7 +115,7 @@ pub fn to_link(scenario: JsValue) -> Result<String, JsError> {
 /// The scenario of a fragment, and what could not be read.
 #[wasm_bindgen(js_name = fromLink, skip_typescript)]
 pub fn from_link(fragment: &str) -> Result<JsValue, JsError> {
-    let link = link::from_fragment(fragment, PageOptions::KEYS);
+    let link = link::from_fragment(fragment, PAGE_KEYS);
     let errors = errors_json(&ENGLISH, &link.errors);
     from_value(&json!({ "scenario": link.scenario.to_json(), "errors": errors }))
 }
@@ -139,7 +158,7 @@ pub fn chart_svg(
     ))
 }
 
-pub(super) fn errors_json(text: &Messages, errors: &[FieldError]) -> Value {
+fn errors_json(text: &Messages, errors: &[FieldError]) -> Value {
     errors
         .iter()
         .map(|error| json!({ "field": error.key, "given": error.given, "message": notes::field_error(error, text) }))
@@ -147,16 +166,16 @@ pub(super) fn errors_json(text: &Messages, errors: &[FieldError]) -> Value {
 }
 
 /// Reads a scenario from a plain object, `undefined` or a fragment's text.
-pub(super) fn read_scenario(value: &JsValue) -> Result<(Scenario, Vec<FieldError>), JsError> {
+fn read_scenario(value: &JsValue) -> Result<(Scenario, Vec<FieldError>), JsError> {
     if let Some(fragment) = value.as_string() {
-        let link = link::from_fragment(&fragment, PageOptions::KEYS);
+        let link = link::from_fragment(&fragment, PAGE_KEYS);
         return Ok((link.scenario, link.errors));
     }
     Ok(Scenario::from_json(&to_json(value)?))
 }
 
 /// A JavaScript value as JSON; what JSON cannot hold is null.
-pub(super) fn to_json(value: &JsValue) -> Result<Value, JsError> {
+fn to_json(value: &JsValue) -> Result<Value, JsError> {
     let text = js_sys::JSON::stringify(value)
         .map_err(|_| JsError::new("expected a plain object that JSON can hold"))?
         .as_string()
@@ -172,6 +191,6 @@ fn to_value(value: &impl Serialize) -> Result<Value, JsError> {
 }
 
 /// JSON as a JavaScript value.
-pub(super) fn from_value(value: &Value) -> Result<JsValue, JsError> {
+fn from_value(value: &Value) -> Result<JsValue, JsError> {
     js_sys::JSON::parse(&value.to_string()).map_err(|_| JsError::new("the result is not JSON"))
 }

@@ -4,11 +4,12 @@ use std::mem::ManuallyDrop;
 
 use leptos::mount::mount_to;
 use leptos::prelude::*;
-use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 
-use super::api;
+use crate::core::link;
+
+use super::ask;
 use super::browser;
 use super::options::PageOptions;
 use super::page::page;
@@ -21,29 +22,33 @@ pub struct Mount {
     handle: ManuallyDrop<Option<Box<dyn std::any::Any>>>,
 }
 
-/// Mounts a page into `element`. `options`: `scenario`, `link` (a fragment), `embed`, `controls`, `lock`, `theme`, and
-/// `syncs_address`: whether the page's address follows, which is for a page that is alone in its document.
+/// Mounts a page into `element`. All texts are fragments: `link` is what the page opens with, `scenario` replaces the
+/// scenario of it, `options` are the page's own pairs. `syncs_address`: whether the page's address follows, which is for a
+/// page that is alone in its document. `doors` loads the module with the importer.
 #[wasm_bindgen(js_name = mount, skip_typescript)]
-pub fn mount(element: HtmlElement, options: JsValue) -> Result<Mount, JsError> {
+pub fn mount(
+    element: HtmlElement,
+    link: Option<String>,
+    scenario: Option<String>,
+    options: &str,
+    syncs_address: bool,
+    doors: js_sys::Function,
+) -> Mount {
     browser::report_panics();
-    let options = api::to_json(&options)?;
+    ask::set_loader(doors);
     let mut errors = Vec::new();
-    let page_options = PageOptions::default().with_pairs(&page_pairs(&options), &mut errors);
-    let syncs_address = options
-        .get("syncs_address")
-        .and_then(Value::as_bool)
-        .unwrap_or(false);
-    let fragment = match options.get("link").and_then(Value::as_str) {
-        Some(link) => link.to_owned(),
+    let pairs = link::from_fragment(options, PageOptions::KEYS).other;
+    let page_options = PageOptions::default().with_pairs(&pairs, &mut errors);
+    let link = match link {
+        Some(link) => link,
         None if syncs_address => browser::fragment(),
         None => String::new(),
     };
     let owner = Owner::new();
-    let state = owner.with(|| State::from_fragment(&fragment, page_options.clone()));
-    if let Some(given) = options.get("scenario") {
-        let (scenario, more) = crate::core::scenario::Scenario::from_json(given);
-        state.replace(scenario);
-        errors.extend(more);
+    let state = owner.with(|| State::from_fragment(&link, page_options.clone()));
+    match &scenario {
+        Some(scenario) => state.open(scenario, None),
+        None => state.open(&link, Some(page_options.clone())),
     }
     let known = state.errors.peek();
     state.errors.set(known.into_iter().chain(errors).collect());
@@ -53,21 +58,19 @@ pub fn mount(element: HtmlElement, options: JsValue) -> Result<Mount, JsError> {
         }
         page(state)
     });
-    Ok(Mount {
+    Mount {
         state,
         handle: ManuallyDrop::new(Some(Box::new((handle, owner)))),
-    })
+    }
 }
 
 #[wasm_bindgen]
 impl Mount {
-    /// Shows another scenario. Fields that are absent have their defaults; what cannot be read is noted on the page.
+    /// Shows the scenario of another fragment. Fields that are absent have their defaults; what cannot be read is noted on
+    /// the page.
     #[wasm_bindgen(skip_typescript)]
-    pub fn update(&self, scenario: JsValue) -> Result<(), JsError> {
-        let (scenario, errors) = api::read_scenario(&scenario)?;
-        self.state.replace(scenario);
-        self.state.errors.set(errors);
-        Ok(())
+    pub fn update(&self, scenario: &str) {
+        self.state.open(scenario, None);
     }
 
     /// Removes the page from its element.
@@ -75,25 +78,6 @@ impl Mount {
     pub fn unmount(&mut self) {
         *self.handle = None;
     }
-}
-
-/// The page's own options as the pairs of a link.
-fn page_pairs(options: &Value) -> Vec<(String, String)> {
-    PageOptions::KEYS
-        .iter()
-        .filter_map(|key| {
-            let text = match options.get(*key)? {
-                Value::String(text) => text.clone(),
-                Value::Array(items) => items
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .collect::<Vec<_>>()
-                    .join(","),
-                other => other.to_string(),
-            };
-            Some(((*key).to_owned(), text))
-        })
-        .collect()
 }
 
 /// Milliseconds without a change after which the address follows: browsers refuse to be told of every step of a drag.
@@ -115,7 +99,7 @@ fn sync_address(state: State, base: PageOptions) {
     let open = move || {
         let fragment = browser::fragment();
         if written.with_value(|written| *written != fragment) {
-            state.open_fragment(&fragment, base.clone());
+            state.open(&fragment, Some(base.clone()));
             written.set_value(untrack(|| state.fragment()));
         }
     };
@@ -124,10 +108,7 @@ fn sync_address(state: State, base: PageOptions) {
     browser::on_window("hashchange", move |_| reopen());
     if let Some(body) = browser::document().and_then(|document| document.body()) {
         browser::observe_width(&body, |_| {
-            let message = json!({ "type": "kvscope:height", "height": browser::content_height() });
-            if let Ok(message) = api::from_value(&message) {
-                browser::post_to_parent(&message);
-            }
+            browser::post_height();
         });
     }
 }

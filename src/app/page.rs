@@ -192,7 +192,12 @@ fn note_list() -> El {
             .iter()
             .map(|error| notes::field_error(error, state.text));
         let report = state.report();
+        let reading = state
+            .is_reading
+            .get()
+            .then(|| state.text.page.reading.to_string());
         errors
+            .chain(reading)
             .chain(
                 report
                     .warnings

@@ -30,14 +30,15 @@ struct Door {
 impl Door {
     /// Takes a text; one that is no model leaves the scenario and says what it is.
     fn take(self, content: &str, name: &str) {
-        match self.state.import_text(content, name) {
-            Ok(()) => {
-                self.message.set(String::new());
-                self.pasted.set(String::new());
-                self.state.is_importing.set(false);
-            }
-            Err(error) => self.refuse(error),
-        }
+        self.state
+            .import_text(content, name, move |outcome| match outcome {
+                Ok(()) => {
+                    self.message.set(String::new());
+                    self.pasted.set(String::new());
+                    self.state.is_importing.set(false);
+                }
+                Err(error) => self.refuse(error),
+            });
     }
 
     fn refuse(self, error: String) {

@@ -8,10 +8,11 @@ use leptos::prelude::*;
 
 use crate::core::link;
 use crate::core::report::{Report, report};
-use crate::core::scenario::{FieldError, ModelChoice, ParallelSize, Scenario, field};
+use crate::core::scenario::{FieldError, ModelChoice, ParallelSize, Problem, Scenario, cut, field};
 use crate::view::sentence;
 use crate::view::text::{self, Messages};
 
+use super::ask::{self, Question, Refusal};
 use super::options::PageOptions;
 
 /// A scenario pinned for comparison, with its name.
@@ -31,6 +32,10 @@ pub(crate) struct State {
     pub(crate) errors: Cell<Vec<FieldError>>,
     /// How the page is shown.
     options: Cell<Arc<PageOptions>>,
+    /// How many models were asked for, so that only the newest answer counts.
+    asked: Cell<u32>,
+    /// Whether the module that reads models is on its way.
+    pub(crate) is_reading: Cell<bool>,
     /// Whether the list of models is open.
     pub(crate) is_picking: Cell<bool>,
     /// Whether the door for files is open.
@@ -73,6 +78,8 @@ impl State {
             step,
             errors: Cell::new(errors),
             options: Cell::new(Arc::new(options)),
+            asked: Cell::new(0),
+            is_reading: Cell::new(false),
             is_picking: Cell::new(false),
             is_importing: Cell::new(false),
             is_sharing: Cell::new(false),
@@ -84,13 +91,63 @@ impl State {
         }
     }
 
-    /// Shows what another fragment describes.
-    pub(crate) fn open_fragment(&self, fragment: &str, base: PageOptions) {
-        let (scenario, options, errors) = read_fragment(fragment, base);
-        self.scenario.set(Arc::new(scenario));
-        self.options.set(Arc::new(options));
+    /// Shows what another fragment describes: with the page's options of it, or, without `base`, its scenario alone. A
+    /// model that has to be read first leaves what is shown until it is there.
+    pub(crate) fn open(&self, fragment: &str, base: Option<PageOptions>) {
+        let state = *self;
+        let Some(model) = link::unknown_model(fragment) else {
+            state.asked.set(state.asked.peek() + 1);
+            state.show(fragment, base);
+            return;
+        };
+        let fragment = fragment.to_owned();
+        state.ask(Question::Model(model.clone()), move |answer| match answer {
+            Ok(_) | Err(Refusal::NoModel(_)) => state.show(&fragment, base),
+            Err(Refusal::NotLoaded(message)) => state.errors.set(vec![FieldError {
+                key: "model".to_owned(),
+                given: cut(&model, 60),
+                problem: Problem::NotAModel(message),
+            }]),
+            Err(Refusal::Overtaken) => {}
+        });
+    }
+
+    fn show(&self, fragment: &str, base: Option<PageOptions>) {
+        let keeps_options = base.is_none();
+        let (scenario, options, errors) = read_fragment(fragment, base.unwrap_or_default());
+        if !keeps_options {
+            self.options.set(Arc::new(options));
+        }
         self.errors.set(errors);
-        self.step.set(None);
+        self.replace(scenario);
+    }
+
+    /// Asks for a model.
+    pub(crate) fn ask(
+        &self,
+        question: Question,
+        then: impl FnOnce(Result<ModelChoice, Refusal>) + 'static,
+    ) {
+        let state = *self;
+        let number = state.asked.peek() + 1;
+        state.asked.set(number);
+        state.is_reading.set(!ask::is_loaded());
+        ask::ask(question, move |answer| {
+            if state.asked.peek() == number {
+                state.is_reading.set(false);
+                then(answer);
+            } else {
+                then(Err(Refusal::Overtaken));
+            }
+        });
+    }
+
+    /// Shows this model, its weights as they were chosen.
+    pub(crate) fn take_model(&self, model: ModelChoice) {
+        self.replace(Scenario {
+            model,
+            ..Scenario::clone(&self.scenario.peek())
+        });
     }
 
     /// The fragment of the page as it is.
@@ -182,27 +239,38 @@ impl State {
     pub(crate) fn choose_model(&self, id: &str) {
         let mut changed = Scenario::clone(&self.scenario.peek());
         if changed.set("model", id).is_ok() {
+            self.asked.set(self.asked.peek() + 1);
             self.replace(with_stored_weights(changed));
         }
     }
 
-    /// Shows the model of a pasted or dropped text.
-    ///
-    /// # Errors
-    ///
-    /// What the text is, and what to do; the scenario stays.
-    pub(crate) fn import_text(&self, content: &str, file_name: &str) -> Result<(), String> {
+    /// Shows the model of a pasted or dropped text, and hands on what went wrong: what the text is, and what to do; the
+    /// scenario stays.
+    pub(crate) fn import_text(
+        &self,
+        content: &str,
+        file_name: &str,
+        then: impl FnOnce(Result<(), String>) + 'static,
+    ) {
         if content.trim().is_empty() {
-            return Err(self.text.page.import_empty.to_string());
+            then(Err(self.text.page.import_empty.to_string()));
+            return;
         }
+        let state = *self;
         let name = Some(file_name.trim_end_matches(".json"))
-            .filter(|name| !name.is_empty() && *name != "config");
-        let model = ModelChoice::from_text(content, name.unwrap_or_default())?;
-        self.replace(with_stored_weights(Scenario {
-            model,
-            ..Scenario::clone(&self.scenario.peek())
-        }));
-        Ok(())
+            .filter(|name| !name.is_empty() && *name != "config")
+            .unwrap_or_default();
+        self.ask(
+            Question::File(content.to_owned(), name.to_owned()),
+            move |answer| {
+                then(answer.map_err(Refusal::message).map(|model| {
+                    state.replace(with_stored_weights(Scenario {
+                        model,
+                        ..Scenario::clone(&state.scenario.peek())
+                    }));
+                }));
+            },
+        );
     }
 }
 

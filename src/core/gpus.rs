@@ -1,16 +1,17 @@
-//! The accelerators of `data/gpus.json`: memory as their driver reports it, bandwidth, peaks, each with its source.
+//! The accelerators of `data/gpus.tsv`: memory as their driver reports it, bandwidth, peaks, each with its source.
 
 use std::sync::OnceLock;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::rows;
 use super::units::Bytes;
 
 /// Id of the accelerator of the default scenario.
 pub const DEFAULT_ID: &str = "h100-sxm-80gb";
 
 /// One accelerator, as one device that the runtime sees.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gpu {
     /// The name in links and JSON, such as `h100-sxm-80gb`.
     pub id: &'static str,
@@ -34,13 +35,26 @@ pub struct Gpu {
     pub fp4_tflops: Option<f64>,
     /// Whether several of them are usually linked by NVLink, Infinity Fabric or the like, and not by PCIe alone.
     pub has_fast_link: bool,
-    /// Where the values are from; what nobody checked says so.
-    pub source: &'static str,
-    /// What else should be known.
-    pub note: Option<&'static str>,
 }
 
 impl Gpu {
+    /// Where the values are from; what nobody checked says so.
+    pub fn source(&self) -> &'static str {
+        self.said("source").unwrap_or_default()
+    }
+
+    /// What else should be known.
+    pub fn note(&self) -> Option<&'static str> {
+        self.said("note")
+    }
+
+    fn said(&self, column: &str) -> Option<&'static str> {
+        let mut sources = rows::of(include_str!("../../data/gpu_sources.tsv"));
+        sources
+            .find(|row| row.text("id") == self.id)?
+            .optional(column)
+    }
+
     /// Memory that the driver reports.
     pub fn memory(&self) -> Bytes {
         Bytes::from_mib(self.memory_mib)
@@ -56,7 +70,21 @@ impl Gpu {
 pub fn all() -> &'static [Gpu] {
     static GPUS: OnceLock<Vec<Gpu>> = OnceLock::new();
     GPUS.get_or_init(|| {
-        serde_json::from_str(include_str!("../../data/gpus.json")).unwrap_or_default()
+        rows::of(include_str!("../../data/gpus.tsv"))
+            .map(|row| Gpu {
+                id: row.text("id"),
+                name: row.text("name"),
+                short: row.text("short"),
+                vendor: row.text("vendor"),
+                memory_mib: row.integer("memory_mib").unwrap_or(0),
+                visible_mib: row.integer("visible_mib"),
+                bandwidth_gbps: row.decimal("bandwidth_gbps").unwrap_or(0.0),
+                bf16_tflops: row.decimal("bf16_tflops").unwrap_or(0.0),
+                fp8_tflops: row.decimal("fp8_tflops"),
+                fp4_tflops: row.decimal("fp4_tflops"),
+                has_fast_link: row.text("has_fast_link") == "true",
+            })
+            .collect()
     })
 }
 
@@ -86,8 +114,6 @@ pub fn default_gpu() -> &'static Gpu {
         fp8_tflops: None,
         fp4_tflops: None,
         has_fast_link: false,
-        source: "",
-        note: None,
     };
     get(DEFAULT_ID).unwrap_or(&NONE)
 }

@@ -1,14 +1,15 @@
-//! How long prompts, thinking and answers are: the six requests to start from, as `data/lengths.json` has them.
+//! How long prompts, thinking and answers are: the six requests to start from, as `data/lengths.tsv` has them.
 
 use std::sync::OnceLock;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::rows;
 use super::scenario::Scenario;
 use super::units::Tokens;
 
 /// A request that is typical of something that was measured or published.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lengths {
     /// The id in links and JSON, such as `logic-puzzle`.
     pub id: &'static str,
@@ -54,7 +55,24 @@ impl Lengths {
 pub fn all() -> &'static [Lengths] {
     static LENGTHS: OnceLock<Vec<Lengths>> = OnceLock::new();
     LENGTHS.get_or_init(|| {
-        serde_json::from_str(include_str!("../../data/lengths.json")).unwrap_or_default()
+        rows::of(include_str!("../../data/lengths.tsv"))
+            .map(|row| {
+                let tokens = |column: &str| row.integer(column).unwrap_or(0);
+                Lengths {
+                    id: row.text("id"),
+                    prompt_tokens: tokens("prompt_tokens"),
+                    thinking_tokens: tokens("thinking_tokens"),
+                    answer_tokens: tokens("answer_tokens"),
+                    typical_of: row.text("typical_of"),
+                    ranged: row.text("ranged"),
+                    range: [tokens("range_min"), tokens("range_max")],
+                    confidence: row.text("confidence"),
+                    note: row.text("note"),
+                    source: row.text("source"),
+                    url: row.text("url"),
+                }
+            })
+            .collect()
     })
 }
 

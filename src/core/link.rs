@@ -57,6 +57,23 @@ pub fn push_pair(fragment: &mut String, key: &str, value: &str) {
     fragment.extend(utf8_percent_encode(value, ENCODED));
 }
 
+/// The model of a fragment that this program cannot read by itself and was not told of, see [`super::resolved`].
+pub fn unknown_model(fragment: &str) -> Option<String> {
+    let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
+    let is_readable = fragment.len() <= MAX_LENGTH && !cfg!(feature = "doors");
+    fragment
+        .split('&')
+        .filter(|_| is_readable)
+        .filter_map(|pair| pair.strip_prefix("model="))
+        .map(|value| {
+            percent_decode_str(value)
+                .decode_utf8_lossy()
+                .trim()
+                .to_owned()
+        })
+        .rfind(|model| model.starts_with('{') && !super::resolved::is_known(model))
+}
+
 /// Reads a fragment, with or without `#`. `page_keys` are the keys that belong to the page and not to the scenario; they
 /// are handed back. What cannot be read is left at its default and named in the errors.
 pub fn from_fragment(fragment: &str, page_keys: &[&str]) -> Link {

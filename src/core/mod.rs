@@ -3,6 +3,7 @@
 pub mod engines;
 pub mod fit;
 pub mod gpus;
+#[cfg(feature = "doors")]
 pub mod import;
 pub mod layer;
 pub mod lengths;
@@ -13,6 +14,8 @@ pub mod predict;
 pub mod presets;
 pub mod price;
 pub mod report;
+pub mod resolved;
+mod rows;
 pub mod scenario;
 pub mod serve;
 pub mod setup;

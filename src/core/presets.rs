@@ -1,22 +1,31 @@
 //! The models to choose from: trimmed config.json files that went through the importer.
+//!
+//! A program with the importer (the feature `doors`) holds the files. One without it holds what the importer made of them.
 
 use std::sync::{Arc, OnceLock};
 
+#[cfg(feature = "doors")]
 use serde_json::Value;
 
+#[cfg(feature = "doors")]
 use super::import::hf_config;
 use super::model::ModelConfig;
+use super::resolved;
+#[cfg(feature = "doors")]
 use super::weights::PublishedParams;
 
-/// A model to choose. Its file is read when it is first asked for, and once.
+/// A model to choose. What is known of it is read when it is first asked for, and once.
 pub struct Preset {
     id: &'static str,
+    #[cfg(feature = "doors")]
     file: &'static str,
+    #[cfg(feature = "doors")]
     facts: OnceLock<Facts>,
     model: OnceLock<Arc<ModelConfig>>,
 }
 
 /// What is known of a preset beside its configuration.
+#[cfg(feature = "doors")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// The name shown.
@@ -35,7 +44,9 @@ macro_rules! presets {
     ($($id:literal,)*) => {
         static PRESETS: [Preset; [$($id),*].len()] = [$(Preset {
             id: $id,
+            #[cfg(feature = "doors")]
             file: include_str!(concat!("../../data/models/", $id, ".json")),
+            #[cfg(feature = "doors")]
             facts: OnceLock::new(),
             model: OnceLock::new(),
         },)*];
@@ -128,17 +139,73 @@ pub fn get(id: &str) -> Option<&'static Preset> {
 pub fn default() -> &'static Preset {
     static NONE: Preset = Preset {
         id: "",
+        #[cfg(feature = "doors")]
         file: "",
+        #[cfg(feature = "doors")]
         facts: OnceLock::new(),
         model: OnceLock::new(),
     };
     get("llama-3.1-70b").unwrap_or(&NONE)
 }
 
+/// The line of each preset: id, family, and the model as [`resolved`] writes it.
+const RESOLVED: &str = include_str!("../../data/resolved.tsv");
+
 impl Preset {
     /// The id in links and JSON.
     pub fn id(&self) -> &'static str {
         self.id
+    }
+
+    /// The family it is listed in.
+    pub fn family(&self) -> &'static str {
+        self.resolved().0
+    }
+
+    /// The model, as it was when `data/resolved.tsv` was made from the files: a test says whether that is now.
+    pub fn resolved_model(&self) -> Option<ModelConfig> {
+        resolved::from_line(self.resolved().1)
+    }
+
+    /// The family and the line of the model.
+    fn resolved(&self) -> (&'static str, &'static str) {
+        let is_own = |line: &&str| line.split('\t').next() == Some(self.id);
+        let line = RESOLVED.lines().find(is_own).unwrap_or_default();
+        let mut parts = line.splitn(3, '\t').skip(1);
+        (
+            parts.next().unwrap_or_default(),
+            parts.next().unwrap_or_default(),
+        )
+    }
+
+    /// The model. What cannot be read, which the tests rule out, is a model without layers.
+    pub fn model(&self) -> Arc<ModelConfig> {
+        let model = self.model.get_or_init(|| {
+            let none = || ModelConfig::from_layers(self.id, "", Vec::new());
+            Arc::new(self.read().unwrap_or_else(none))
+        });
+        Arc::clone(model)
+    }
+
+    #[cfg(not(feature = "doors"))]
+    fn read(&self) -> Option<ModelConfig> {
+        self.resolved_model()
+    }
+}
+
+#[cfg(feature = "doors")]
+impl Preset {
+    fn read(&self) -> Option<ModelConfig> {
+        let facts = self.facts();
+        let mut res = hf_config::import_value(&self.config(), Some(&facts.name)).ok()?;
+        res.weights.published = facts.published.clone();
+        Some(res)
+    }
+
+    /// The line of `data/resolved.tsv` that is this preset's.
+    pub fn line(&self) -> String {
+        let model = resolved::to_line(&self.model());
+        format!("{}\t{}\t{model}", self.id, self.facts().family)
     }
 
     /// What is known beside the configuration.
@@ -172,18 +239,6 @@ impl Preset {
             .get_mut("config")
             .map(Value::take)
             .unwrap_or_default()
-    }
-
-    /// The model. A file that cannot be imported, which the tests rule out, is a model without layers.
-    pub fn model(&self) -> Arc<ModelConfig> {
-        let model = self.model.get_or_init(|| {
-            let facts = self.facts();
-            let mut res = hf_config::import_value(&self.config(), Some(&facts.name))
-                .unwrap_or_else(|_| ModelConfig::from_layers(&facts.name, "", Vec::new()));
-            res.weights.published = facts.published.clone();
-            Arc::new(res)
-        });
-        Arc::clone(model)
     }
 
     fn parsed(&self) -> Value {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+#[cfg(feature = "doors")]
 use super::import::{hf_config, lenient_json};
 use super::model::ModelConfig;
 use super::units::{Bounds, Bytes, ElementFormat, KvFormat, Share, Tokens, formats};
@@ -19,11 +20,11 @@ pub enum ModelSource {
     Config {
         /// Name, empty when none was given.
         name: String,
-        /// The file.
-        config: Arc<Value>,
+        /// The scenario's field `model` as JSON: `{"config": …, "name": …}`.
+        json: Arc<str>,
     },
-    /// Dimensions typed by hand, with the names of a `config.json`.
-    Dims(Arc<Value>),
+    /// Dimensions typed by hand, with the names of a `config.json`: `{"dims": …}` as JSON.
+    Dims(Arc<str>),
     /// A local file that does not fit in a link (a GGUF header): only its name is kept there.
     File(String),
 }
@@ -366,7 +367,7 @@ fn optional_text<T: ToString>(value: Option<T>) -> String {
 }
 
 fn share_text(share: Share) -> String {
-    share.fraction().to_string()
+    share.to_string()
 }
 
 fn gpu_ids() -> Vec<&'static str> {
@@ -842,8 +843,7 @@ impl Field {
             }
             FieldKind::Optional(bounds) => parse_number(text, bounds),
             FieldKind::Share(bounds) | FieldKind::OptionalShare(bounds) => {
-                let share = text.parse().ok().and_then(Share::from_fraction);
-                match share {
+                match Share::from_text(text) {
                     Some(share) if bounds.contains(u64::from(share.0)) => {
                         Ok(Parsed::Number(u64::from(share.0)))
                     }
@@ -944,7 +944,7 @@ fn parse_kv_format(text: &str) -> Option<KvFormat> {
 fn model_text(source: &ModelSource) -> String {
     match source {
         ModelSource::Preset(id) => (*id).to_owned(),
-        ModelSource::Config { .. } | ModelSource::Dims(_) => model_json(source).to_string(),
+        ModelSource::Config { json, .. } | ModelSource::Dims(json) => (**json).to_owned(),
         ModelSource::File(name) => name.clone(),
     }
 }
@@ -953,16 +953,8 @@ fn model_json(source: &ModelSource) -> Value {
     match source {
         ModelSource::Preset(id) => Value::from(*id),
         ModelSource::File(name) => Value::from(name.clone()),
-        ModelSource::Config { name, config } => {
-            let mut res = Map::new();
-            res.insert("config".to_owned(), (**config).clone());
-            if !name.is_empty() {
-                res.insert("name".to_owned(), Value::from(name.clone()));
-            }
-            Value::Object(res)
-        }
-        ModelSource::Dims(dims) => {
-            Value::Object(Map::from_iter([("dims".to_owned(), (**dims).clone())]))
+        ModelSource::Config { json, .. } | ModelSource::Dims(json) => {
+            serde_json::from_str(json).unwrap_or_default()
         }
     }
 }
@@ -977,11 +969,26 @@ fn parse_model(text: &str) -> Result<ModelChoice, String> {
             None => Err("no preset has this id".to_owned()),
         };
     }
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
-    ModelChoice::from_json(&value)
+    ModelChoice::from_json_text(text)
 }
 
 impl ModelChoice {
+    /// Reads `{"config": …, "name": …}` or `{"dims": …}`. A program without the importer knows only the models that were
+    /// read for it elsewhere, see [`super::resolved`].
+    #[cfg(not(feature = "doors"))]
+    fn from_json_text(text: &str) -> Result<Self, String> {
+        super::resolved::known(text)
+    }
+}
+
+#[cfg(feature = "doors")]
+impl ModelChoice {
+    fn from_json_text(text: &str) -> Result<Self, String> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+        Self::from_json(&value)
+    }
+
     /// Reads the text of a `config.json`, under the name its reader gave it (empty: the file's own).
     ///
     /// # Errors
@@ -992,12 +999,21 @@ impl ModelChoice {
         Self::from_config(config, name)
     }
 
-    fn from_config(config: Value, name: &str) -> Result<Self, String> {
+    /// Reads a configuration, under the name its reader gave it (empty: its own).
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what was not understood.
+    pub fn from_config(config: Value, name: &str) -> Result<Self, String> {
         let model = hf_config::import_value(&config, Some(name).filter(|name| !name.is_empty()))
             .map_err(|error| error.to_string())?;
+        let mut json = Map::from_iter([("config".to_owned(), config)]);
+        if !name.is_empty() {
+            json.insert("name".to_owned(), Value::from(name));
+        }
         let source = ModelSource::Config {
             name: name.to_owned(),
-            config: Arc::new(config),
+            json: Value::Object(json).to_string().into(),
         };
         Ok(Self {
             source,
@@ -1023,8 +1039,9 @@ impl ModelChoice {
         }
         if let Some(dims) = value.get("dims") {
             let model = hf_config::import_value(dims, None).map_err(|error| error.to_string())?;
+            let json = Value::Object(Map::from_iter([("dims".to_owned(), dims.clone())]));
             return Ok(Self {
-                source: ModelSource::Dims(Arc::new(dims.clone())),
+                source: ModelSource::Dims(json.to_string().into()),
                 config: Arc::new(model),
             });
         }
@@ -1116,6 +1133,7 @@ impl Scenario {
 
     /// Reads the plain object of the JavaScript API. Fields that are absent have their defaults; what cannot be read is
     /// left at its default and named in the errors.
+    #[cfg(feature = "doors")]
     pub fn from_json(value: &Value) -> (Self, Vec<FieldError>) {
         let mut res = Self::default();
         let mut errors = Vec::new();
@@ -1159,6 +1177,7 @@ impl Scenario {
         (res, errors)
     }
 
+    #[cfg(feature = "doors")]
     fn set_json(&mut self, key: &str, value: &Value, errors: &mut Vec<FieldError>) {
         let text = match value {
             Value::Null => String::new(),

@@ -315,4 +315,39 @@ impl Share {
         // In range by the check above, so the cast cannot truncate.
         Some(Self((fraction * 1e6).round() as u32))
     }
+
+    /// Reads `0.9`, `.9`, `1` or `0.874`, rounded half up to millionths; `None` for anything else and above 1.
+    ///
+    /// ```
+    /// # use kvscope::core::units::Share;
+    /// assert_eq!(Share::from_text("0.9"), Some(Share(900_000)));
+    /// assert_eq!(Share::from_text("1.1"), None);
+    /// ```
+    pub fn from_text(text: &str) -> Option<Self> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let mut digits = whole.bytes().chain(fraction.bytes());
+        if whole.len() + fraction.len() == 0 || !digits.all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let digit =
+            |idx: usize| u32::from(fraction.as_bytes().get(idx).map_or(0, |byte| byte - b'0'));
+        let millionths =
+            (0..6).fold(0, |sum, idx| sum * 10 + digit(idx)) + u32::from(5 <= digit(6));
+        let ones = whole.bytes().fold(0_u32, |sum, byte| {
+            sum.saturating_mul(10)
+                .saturating_add(u32::from(byte - b'0'))
+        });
+        let share = ones.saturating_mul(Self::ONE.0).saturating_add(millionths);
+        (share <= Self::ONE.0).then_some(Self(share))
+    }
+}
+
+/// As [`Share::from_text`] reads it: `0.9`, `0.874`, `1`.
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fraction = format!("{:06}", self.0 % Self::ONE.0);
+        let fraction = fraction.trim_end_matches('0');
+        let point = if fraction.is_empty() { "" } else { "." };
+        write!(f, "{}{point}{fraction}", self.0 / Self::ONE.0)
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::core::report::Report;
 use crate::core::scenario::{EngineKind, FieldKind, ParallelSize, Scenario, field};
-use crate::core::units::{Bounds, Bytes, ElementFormat, GB, GIB, KIB, MIB, formats};
+use crate::core::units::{Bounds, Bytes, ElementFormat, GB, GIB, KIB, MIB, Share, formats};
 use crate::core::weights::WEIGHT_FORMATS;
 use crate::core::{gpus, presets};
 
@@ -135,7 +135,7 @@ fn number_text(text: &Messages, key: &str, kind: FieldKind, value: u64) -> Strin
 fn value(kind: FieldKind, raw: &str) -> Option<u64> {
     match kind {
         FieldKind::Share(_) | FieldKind::OptionalShare(_) => {
-            let share = crate::core::units::Share::from_fraction(raw.parse().ok()?)?;
+            let share = Share::from_text(raw)?;
             Some(u64::from(share.0))
         }
         FieldKind::Number(_) | FieldKind::Optional(_) => raw.parse().ok(),
@@ -179,13 +179,29 @@ fn typed_share(input: &str) -> Option<String> {
         Some(digits) => (digits.trim(), true),
         None => (input, false),
     };
-    let number: f64 = digits.replace(',', ".").parse().ok()?;
-    let fraction = if is_percent || 1.0 < number {
-        number / 100.0
+    let millionths = scaled(&digits.replace(',', "."), 1_000_000)?;
+    let millionths = if is_percent || u64::from(Share::ONE.0) < millionths {
+        millionths.saturating_add(50) / 100
     } else {
-        number
+        millionths
     };
-    Some(fraction.to_string())
+    // More than a whole is left to the field to refuse, with what was typed.
+    Some(Share(u32::try_from(millionths).ok()?).to_string())
+}
+
+/// A decimal number times `factor`, to the nearest whole, half up.
+fn scaled(text: &str, factor: u64) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.len() + fraction.len() == 0 || !is_digits(whole) || !is_digits(fraction) {
+        return None;
+    }
+    // Fifteen decimals of a GiB are far below a byte.
+    let fraction = fraction.get(..15.min(fraction.len()))?;
+    let mantissa: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let one = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    let res = (mantissa.checked_mul(u128::from(factor))? * 2).checked_add(one)? / (one * 2);
+    u64::try_from(res).ok()
 }
 
 /// An amount with its unit as bytes: `4.8 GiB`, `512 MiB`, `1.5 GB`; a bare number is bytes.
@@ -203,12 +219,7 @@ fn typed_bytes(input: &str) -> Option<String> {
     let (digits, factor) = UNITS
         .iter()
         .find_map(|(unit, factor)| Some((upper.strip_suffix(unit)?.trim_end(), *factor)))?;
-    let number: f64 = digits
-        .replace(',', "")
-        .parse()
-        .ok()
-        .filter(|number| 0.0 <= *number && *number < 1e15)?;
-    Some(format!("{:.0}", number * factor as f64))
+    Some(scaled(&digits.replace(',', ""), factor)?.to_string())
 }
 
 fn bounds(key: &str) -> Option<Bounds> {
@@ -229,7 +240,9 @@ pub fn value_of(key: &str, scenario: &Scenario, report: &Report) -> u64 {
 
 fn canonical(key: &str, value: u64) -> String {
     match field(key).map(|field| field.kind) {
-        Some(FieldKind::Share(_) | FieldKind::OptionalShare(_)) => (value as f64 / 1e6).to_string(),
+        Some(FieldKind::Share(_) | FieldKind::OptionalShare(_)) => {
+            Share(u32::try_from(value).unwrap_or(u32::MAX)).to_string()
+        }
         _ => value.to_string(),
     }
 }
@@ -389,18 +402,21 @@ pub struct ModelChoice {
 
 /// The presets whose name, family or id holds every word of `query`.
 pub fn find_models(query: &str) -> Vec<ModelChoice> {
-    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<String> = query
+        .split_whitespace()
+        .map(str::to_ascii_lowercase)
+        .collect();
     presets::all()
         .iter()
         .filter(|preset| {
-            let facts = preset.facts();
-            let text = format!("{} {} {}", facts.name, facts.family, preset.id()).to_lowercase();
+            let (name, family) = (&preset.model().name, preset.family());
+            let text = format!("{name} {family} {}", preset.id()).to_ascii_lowercase();
             words.iter().all(|word| text.contains(word))
         })
         .map(|preset| ModelChoice {
             id: preset.id(),
-            name: preset.facts().name.clone(),
-            family: preset.facts().family.clone(),
+            name: preset.model().name.clone(),
+            family: preset.family().to_owned(),
         })
         .collect()
 }

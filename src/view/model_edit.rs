@@ -2,14 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
 use crate::core::layer::LayerKind;
 use crate::core::model::ModelConfig;
-use crate::core::presets;
-use crate::core::scenario::{
-    FieldError, ModelChoice, ModelSource, Problem, Scenario, whole_number,
-};
+use crate::core::scenario::{FieldError, ModelSource, Problem, Scenario, field, whole_number};
 use crate::core::units::Bounds;
 
 use super::text::{Messages, fill};
@@ -110,79 +105,55 @@ pub fn dim(scenario: &Scenario, key: &str) -> u64 {
         .map_or(0, |(_, value)| value)
 }
 
-/// The scenario with another dimension: its model's configuration with that key written over.
+/// A model to be made: what the importer is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The scenario's field `model` as it is.
+    pub model: String,
+    /// Its dimensions, as `num_hidden_layers=80 …`.
+    pub dims: String,
+    /// What the result is called.
+    pub name: String,
+}
+
+/// Another dimension for the scenario's model. All three are written, so that a dimension which followed from another one
+/// stays as it was.
 ///
 /// # Errors
 ///
-/// The sentence for the reader when the text is not a number within bounds or the result is no model.
-pub fn with_dim(
+/// The sentence for the reader when the text is not a number within bounds.
+pub fn edit(
     text: &Messages,
     scenario: &Scenario,
     key: &'static str,
     typed: &str,
-) -> Result<Scenario, String> {
+) -> Result<Edit, String> {
     let bounds = bounds(key);
-    let problem = match whole_number(typed) {
-        None => Some(Problem::NotANumber),
-        Some(value) if !bounds.contains(value) => Some(Problem::OutOfBounds(bounds)),
-        Some(_) => None,
+    let value = match whole_number(typed) {
+        None => Err(Problem::NotANumber),
+        Some(value) if !bounds.contains(value) => Err(Problem::OutOfBounds(bounds)),
+        Some(value) => Ok(value),
     };
-    if let Some(problem) = problem {
-        let given = crate::core::scenario::cut(typed.trim(), 60);
-        return Err(notes::field_error(
-            &FieldError {
-                key: key.to_owned(),
-                given,
-                problem,
-            },
-            text,
-        ));
-    }
-    let mut config = match &scenario.model.source {
-        ModelSource::Preset(id) => presets::get(id)
-            .map(presets::Preset::config)
-            .unwrap_or_default(),
-        ModelSource::Config { config, .. } | ModelSource::Dims(config) => (**config).clone(),
-        ModelSource::File(_) => Value::Null,
-    };
-    let now = dims(scenario);
-    if let Some(object) = config.as_object_mut() {
-        // All three are written, so that a dimension which followed from another one stays as it was.
-        for (name, value) in now {
-            let value = if name == key {
-                whole_number(typed).unwrap_or(value)
-            } else {
-                value
-            };
-            write_dim(object, name, value);
-        }
-    }
-    let edited = fill(
-        &text.page.model_edited,
-        &[("name", base_name(text, &scenario.model.config.name))],
-    );
-    let model = ModelChoice::from_json(&Value::Object(Map::from_iter([
-        ("config".to_owned(), config),
-        ("name".to_owned(), Value::from(edited)),
-    ])))?;
-    Ok(Scenario {
-        model,
-        ..scenario.clone()
-    })
-}
-
-/// Writes a dimension where the configuration has it, nested or not.
-fn write_dim(object: &mut Map<String, Value>, name: &str, value: u64) {
-    let nested = ["text_config", "llm_config", "language_config"]
+    let value = value.map_err(|problem| {
+        let error = FieldError {
+            key: key.to_owned(),
+            given: crate::core::scenario::cut(typed.trim(), 60),
+            problem,
+        };
+        notes::field_error(&error, text)
+    })?;
+    let dims: Vec<String> = dims(scenario)
         .into_iter()
-        .find(|key| object.contains_key(*key));
-    match nested
-        .and_then(|key| object.get_mut(key))
-        .and_then(Value::as_object_mut)
-    {
-        Some(inner) => inner.insert(name.to_owned(), Value::from(value)),
-        None => object.insert(name.to_owned(), Value::from(value)),
-    };
+        .map(|(name, now)| format!("{name}={}", if name == key { value } else { now }))
+        .collect();
+    let name = base_name(text, &scenario.model.config.name);
+    Ok(Edit {
+        model: field("model")
+            .map(|field| (field.get)(scenario))
+            .unwrap_or_default(),
+        dims: dims.join(" "),
+        name: fill(&text.page.model_edited, &[("name", name)]),
+    })
 }
 
 /// The name without the mark of an earlier edit.

@@ -1,4 +1,4 @@
-//! `data/gpus.json`: every entry is read, sane and sourced.
+//! `data/gpus.tsv`: every entry is read, sane and sourced.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,7 @@ use kvscope::core::units::{Bytes, MIB};
 
 #[test]
 fn every_entry_is_sane_and_sourced() {
-    let lines = include_str!("../../data/gpus.json")
-        .lines()
-        .filter(|line| line.starts_with('{'))
-        .count();
+    let lines = include_str!("../../data/gpus.tsv").lines().skip(1).count();
     assert_eq!(gpus::all().len(), lines, "an entry was lost");
     assert!(40 <= lines, "{lines} accelerators");
     let ids: BTreeSet<_> = gpus::all().iter().map(|gpu| gpu.id).collect();
@@ -37,8 +34,13 @@ fn every_entry_is_sane_and_sourced() {
             gpu.fp8_tflops.is_none_or(|fp8| gpu.bf16_tflops <= fp8),
             "{id} fp8"
         );
-        assert!(!gpu.source.is_empty(), "{id} source");
-        let text = format!("{}{}{}", gpu.name, gpu.source, gpu.note.unwrap_or_default());
+        assert!(!gpu.source().is_empty(), "{id} source");
+        let text = format!(
+            "{}{}{}",
+            gpu.name,
+            gpu.source(),
+            gpu.note().unwrap_or_default()
+        );
         assert!(
             !text.contains(['<', '>', '"', '\\']),
             "{id} is not plain text"

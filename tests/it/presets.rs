@@ -57,3 +57,27 @@ fn a_trimmed_preset_is_its_whole_config() {
         assert_eq!(model.notes, whole.notes, "{id}");
     }
 }
+
+/// What the page's module has in place of the importer. `UPDATE_EXPECT=1 cargo test presets` writes it.
+#[test]
+fn the_page_has_the_presets_as_the_importer_reads_them() {
+    let mut lines = String::new();
+    for preset in presets::all() {
+        lines.push_str(&preset.line());
+        lines.push('\n');
+    }
+    expect_test::expect_file!["../../data/resolved.tsv"].assert_eq(&lines);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        return;
+    }
+    for preset in presets::all() {
+        assert_eq!(
+            preset.resolved_model().as_ref(),
+            Some(&*preset.model()),
+            "{}",
+            preset.id()
+        );
+        assert_eq!(preset.family(), preset.facts().family);
+        assert_eq!(preset.model().name, preset.facts().name);
+    }
+}

@@ -24,6 +24,7 @@ const { errors } = fromLink(toLink(scenario));
 const first: string | undefined = presets().models[0]?.id;
 
 const page = mount(document.body, { embed: ['sentence', 'tokens'], controls: 'thinking_tokens', theme: 'dark' });
+await page.ready;
 page.update({ thinking_tokens: 16_000 });
 page.update(toLink(scenario));
 page.unmount();

@@ -5,10 +5,12 @@
 //! | file | from |
 //! |---|---|
 //! | `index.html` | `/index.html`, see below |
-//! | `pkg/kvscope-HASH.js`, `pkg/kvscope_bg-HASH.wasm` | the module; the page, embeds and the JavaScript API all load these two, so one download serves them |
-//! | `pkg/kvscope.js` | the lasting name: one line that re-exports the hashed module |
-//! | `pkg/kvscope_bg.wasm` | the same bytes under a lasting name, for bundlers and those who fetch it themselves; nothing of ours loads it |
-//! | `pkg/kvscope.d.ts`, `pkg/package.json` | `src/app/api.d.ts` (wasm-bindgen's types while that is missing); written here |
+//! | `pkg/kvscope-HASH.js` | `src/app/api.js`, which loads the two modules when they are needed; the page, embeds and the JavaScript API all load this one, so one download serves them |
+//! | `pkg/page-HASH.js`, `pkg/page_bg-HASH.wasm` | the module that `mount` shows |
+//! | `pkg/doors-HASH.js`, `pkg/doors_bg-HASH.wasm` | the module with the importer and the functions that compute |
+//! | `pkg/kvscope.js` | the lasting name: one line that re-exports the hashed file |
+//! | `pkg/kvscope_bg.wasm` | the module of the functions under a lasting name, for those who fetch it themselves and hand it to `init`; nothing of ours loads it |
+//! | `pkg/kvscope.d.ts`, `pkg/package.json` | `src/app/api.d.ts`; written here |
 //! | all else | `www/`, under the same names, except that a file that `index.html` refers to gets a hashed name |
 //! | `*.br`, `*.gz` | beside each file that compresses |
 //!
@@ -101,14 +103,21 @@ struct Site {
     first_use: Vec<String>,
 }
 
+/// The hashed names of what a page loads: the package's JavaScript, the page's, and the page's WebAssembly.
+struct PageFiles {
+    entry: String,
+    js: String,
+    wasm: String,
+}
+
 impl Site {
-    fn new(module: wasm::Module) -> Result<Self> {
+    fn new(modules: Vec<wasm::Module>) -> Result<Self> {
         let mut site = Self {
             files: BTreeMap::new(),
             first_use: Vec::new(),
         };
-        let (js, wasm) = site.add_pkg(module)?;
-        let mut names = vec![("pkg/kvscope.js".to_owned(), js.clone())];
+        let page_files = site.add_pkg(modules)?;
+        let mut names = vec![("pkg/kvscope.js".to_owned(), page_files.entry.clone())];
         let html = fs::read_to_string(root().join("index.html")).context("no index.html")?;
         for (name, bytes) in read_folder(&root().join("www"))? {
             if quotes(&html, &name).next().is_some() {
@@ -120,30 +129,54 @@ impl Site {
                 site.files.insert(name, bytes);
             }
         }
-        let html = page(&html, &names, &js, &wasm)?;
+        let html = page(&html, &names, &page_files)?;
         site.files.insert("index.html".into(), html.into_bytes());
-        site.first_use.extend(["index.html".into(), js, wasm]);
+        let PageFiles { entry, js, wasm } = page_files;
+        site.first_use
+            .extend(["index.html".into(), entry, js, wasm]);
         Ok(site)
     }
 
-    /// Adds the JavaScript package; gives the hashed names of its module and its WebAssembly.
-    fn add_pkg(&mut self, module: wasm::Module) -> Result<(String, String)> {
-        let wasm = hashed("pkg/kvscope_bg.wasm", &module.wasm);
-        let js = module.js.replace("kvscope_bg.wasm", in_pkg(&wasm));
-        ensure!(
-            js != module.js,
-            "the module's JavaScript does not name kvscope_bg.wasm"
-        );
-        let js_name = hashed("pkg/kvscope.js", js.as_bytes());
-        let entry = format!(
+    /// Adds the JavaScript package; gives the hashed names of what a page loads.
+    fn add_pkg(&mut self, modules: Vec<wasm::Module>) -> Result<PageFiles> {
+        let mut entry = fs::read_to_string(root().join("src/app/api.js")).context("no api.js")?;
+        let mut hashed_names = Vec::new();
+        let mut page_files = None;
+        for wasm::Module { name, wasm, js } in modules {
+            let wasm_name = hashed(&format!("pkg/{name}_bg.wasm"), &wasm);
+            let js_name = hashed(&format!("pkg/{name}.js"), js.as_bytes());
+            for (plain, hashed) in [
+                (format!("./{name}.js"), &js_name),
+                (format!("./{name}_bg.wasm"), &wasm_name),
+            ] {
+                let quoted = format!("'{plain}'");
+                ensure!(
+                    entry.matches(&quoted).count() == 1,
+                    "api.js does not name {plain} once"
+                );
+                entry = entry.replace(&quoted, &format!("'./{}'", in_pkg(hashed)));
+            }
+            if name == "doors" {
+                self.files
+                    .insert("pkg/kvscope_bg.wasm".into(), wasm.clone());
+            } else {
+                page_files = Some((js_name.clone(), wasm_name.clone()));
+            }
+            hashed_names.extend([in_pkg(&js_name).to_owned(), in_pkg(&wasm_name).to_owned()]);
+            self.files.insert(js_name, js.into_bytes());
+            self.files.insert(wasm_name, wasm);
+        }
+        let entry_name = hashed("pkg/kvscope.js", entry.as_bytes());
+        hashed_names.push(in_pkg(&entry_name).to_owned());
+        let lasting = format!(
             "export {{ default }} from './{0}';\nexport * from './{0}';\n",
-            in_pkg(&js_name)
+            in_pkg(&entry_name)
         );
-        let types = fs::read_to_string(root().join("src/app/api.d.ts")).unwrap_or(module.types);
-        let package = package_json([in_pkg(&js_name), in_pkg(&wasm)])?;
+        let types = fs::read_to_string(root().join("src/app/api.d.ts")).context("no api.d.ts")?;
+        let package = package_json(&hashed_names)?;
         let text = [
-            ("pkg/kvscope.js", entry),
-            (&js_name, js),
+            ("pkg/kvscope.js", lasting),
+            (&entry_name, entry),
             ("pkg/kvscope.d.ts", types),
             ("pkg/package.json", package),
         ];
@@ -154,10 +187,12 @@ impl Site {
             let text = fs::read(root().join(name)).with_context(|| format!("no {name}"))?;
             self.files.insert(format!("pkg/{name}"), text);
         }
-        self.files
-            .insert("pkg/kvscope_bg.wasm".into(), module.wasm.clone());
-        self.files.insert(wasm.clone(), module.wasm);
-        Ok((js_name, wasm))
+        let (js, wasm) = page_files.context("there is no module for the page")?;
+        Ok(PageFiles {
+            entry: entry_name,
+            js,
+            wasm,
+        })
     }
 
     /// Writes the files, in one step for whoever is serving the folder meanwhile.
@@ -194,7 +229,7 @@ impl Site {
 }
 
 /// The page with its names replaced and its head filled in.
-fn page(html: &str, names: &[(String, String)], js: &str, wasm: &str) -> Result<String> {
+fn page(html: &str, names: &[(String, String)], files: &PageFiles) -> Result<String> {
     const MARK: &str = "<!-- xtask:head -->";
     let mut html = html.to_owned();
     for (name, hashed) in names {
@@ -215,8 +250,10 @@ fn page(html: &str, names: &[(String, String)], js: &str, wasm: &str) -> Result<
         );
     }
     let policy = policy(&html)?;
+    let PageFiles { entry, js, wasm } = files;
     let preloads = format!(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <link rel=\"modulepreload\" href=\"./{entry}\">\n\
          <link rel=\"modulepreload\" href=\"./{js}\">\n\
          <link rel=\"preload\" href=\"./{wasm}\" as=\"fetch\" type=\"application/wasm\" crossorigin>"
     );
@@ -281,7 +318,9 @@ fn in_pkg(name: &str) -> &str {
     name.strip_prefix("pkg/").unwrap_or(name)
 }
 
-fn package_json(hashed: [&str; 2]) -> Result<String> {
+fn package_json(hashed: &[String]) -> Result<String> {
+    let mut files = vec!["kvscope.js", "kvscope.d.ts", "kvscope_bg.wasm", "LICENSE-*"];
+    files.extend(hashed.iter().map(String::as_str));
     let package = serde_json::json!({
         "name": "kvscope",
         "version": version()?,
@@ -294,7 +333,7 @@ fn package_json(hashed: [&str; 2]) -> Result<String> {
             ".": { "types": "./kvscope.d.ts", "default": "./kvscope.js" },
             "./kvscope_bg.wasm": "./kvscope_bg.wasm"
         },
-        "files": ["kvscope.js", "kvscope.d.ts", "kvscope_bg.wasm", hashed[0], hashed[1], "LICENSE-*"]
+        "files": files
     });
     Ok(serde_json::to_string_pretty(&package)? + "\n")
 }
@@ -422,7 +461,12 @@ mod tests {
             ("pkg/kvscope.js", "pkg/kvscope-3.js"),
         ];
         let names = names.map(|(name, hashed)| (name.to_owned(), hashed.to_owned()));
-        page(html, &names, "pkg/kvscope-3.js", "pkg/kvscope_bg-4.wasm")
+        let files = PageFiles {
+            entry: "pkg/kvscope-3.js".to_owned(),
+            js: "pkg/page-4.js".to_owned(),
+            wasm: "pkg/page_bg-4.wasm".to_owned(),
+        };
+        page(html, &names, &files)
     }
 
     #[test]
@@ -435,7 +479,8 @@ mod tests {
             "<script>import './pkg/kvscope-3.js';</script>",
             "script-src 'self' 'wasm-unsafe-eval' 'sha256-0mmZTT19OVSIsk5XuWSZ7eEJnkKHRJGMQgZgpjnlZTc=';",
             "<link rel=\"modulepreload\" href=\"./pkg/kvscope-3.js\">",
-            "href=\"./pkg/kvscope_bg-4.wasm\" as=\"fetch\"",
+            "<link rel=\"modulepreload\" href=\"./pkg/page-4.js\">",
+            "href=\"./pkg/page_bg-4.wasm\" as=\"fetch\"",
         ] {
             assert!(html.contains(part), "{part} is not in\n{html}");
         }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::dist::{Mode, dist};
 use crate::run::run;
-use crate::{root, setup};
+use crate::{root, setup, wasm};
 
 type Step = (&'static str, fn() -> Result<()>);
 
@@ -19,10 +19,13 @@ const STEPS: [Step; 10] = [
     }),
     ("clippy (wasm)", || {
         setup::wasm_target()?;
-        cargo(&format!(
-            "clippy --package kvscope --lib --target {} -- -D warnings",
-            setup::WASM_TARGET
-        ))
+        for module in wasm::MODULES {
+            cargo(&format!(
+                "clippy --package kvscope --lib --target {} --no-default-features --features {module} -- -D warnings",
+                setup::WASM_TARGET
+            ))?;
+        }
+        Ok(())
     }),
     ("tests", || cargo("test --package kvscope")),
     ("tests of xtask", || cargo("test --package xtask")),

@@ -1,48 +1,51 @@
-//! From the crate to one WebAssembly module and its JavaScript, without any tool but cargo.
+//! From the crate to its two WebAssembly modules and their JavaScript, without any tool but cargo.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::dist::Mode;
 use crate::{root, run, setup, target_dir};
 
-/// The module and what loads it.
+/// The modules, which are features of the crate.
+pub const MODULES: [&str; 2] = ["page", "doors"];
+
+/// One module and what loads it.
 pub struct Module {
+    /// The feature that it is made of, and how its files are called.
+    pub name: &'static str,
     /// The bytes of the WebAssembly module.
     pub wasm: Vec<u8>,
-    /// An ES module; it names the WebAssembly file `kvscope_bg.wasm`.
+    /// An ES module.
     pub js: String,
-    /// The types that wasm-bindgen wrote, for want of hand-written ones.
-    pub types: String,
 }
 
-/// Compiles the page and writes its JavaScript.
-pub fn build(mode: Mode) -> Result<Module> {
+/// Compiles the modules and writes their JavaScript.
+pub fn build(mode: Mode) -> Result<Vec<Module>> {
     setup::wasm_target()?;
     let wasm = target_dir()
         .join(setup::WASM_TARGET)
         .join(mode.profile())
         .join("kvscope.wasm");
-    let mut cargo = setup::cargo();
-    cargo.args([
-        "build",
-        "--package",
-        "kvscope",
-        "--lib",
-        "--target",
-        setup::WASM_TARGET,
-    ]);
-    if mode == Mode::Release {
-        cargo.arg("--release");
-        cargo.env("CARGO_ENCODED_RUSTFLAGS", remap_flags()?.join("\x1f"));
+    let mut modules = Vec::new();
+    for name in MODULES {
+        let mut cargo = setup::cargo();
+        cargo.args(["build", "--package", "kvscope", "--lib"]);
+        cargo.args(["--target", setup::WASM_TARGET]);
+        cargo.args(["--no-default-features", "--features", name]);
+        if mode == Mode::Release {
+            cargo.arg("--release");
+            cargo.env("CARGO_ENCODED_RUSTFLAGS", remap_flags()?.join("\x1f"));
+        }
+        run::run(&mut cargo)?;
+        modules.push(bindgen(&wasm, name)?);
     }
-    run::run(&mut cargo)?;
-    bindgen(&wasm)
+    Ok(modules)
 }
 
 /// Panic messages hold the path of the source they come from. Without these flags the module
@@ -75,12 +78,14 @@ fn remap_flags() -> Result<Vec<String>> {
     Ok(flags)
 }
 
-fn bindgen(wasm: &Path) -> Result<Module> {
-    let out = target_dir().join("bindgen");
+fn bindgen(wasm: &Path, name: &'static str) -> Result<Module> {
+    let out = target_dir().join("bindgen").join(name);
     let mut output = Bindgen::new()
         .input_path(wasm)
+        .out_name(name)
         .web(true)?
-        .typescript(true)
+        .typescript(false)
+        .omit_default_module_path(true)
         .remove_name_section(true)
         .remove_producers_section(true)
         .generate_output()?;
@@ -94,27 +99,90 @@ fn bindgen(wasm: &Path) -> Result<Module> {
         module.exports.delete(mark);
     }
     module.customs.remove_raw("__wasm_split_unstable");
+    let names = shorten(module);
     output.emit(&out)?;
-    let read = |name: &str| {
-        fs::read_to_string(out.join(name))
-            .with_context(|| format!("no {name} in {}", out.display()))
+    let read = |file: String| {
+        fs::read(out.join(&file)).with_context(|| format!("no {file} in {}", out.display()))
     };
     Ok(Module {
-        wasm: fs::read(out.join("kvscope_bg.wasm"))?,
-        js: with_loader(&read("kvscope.js")?)?,
-        types: read("kvscope.d.ts")?,
+        name,
+        wasm: read(format!("{name}_bg.wasm"))?,
+        js: without_comments(&renamed(
+            &String::from_utf8(read(format!("{name}.js"))?)?,
+            &names,
+        )),
     })
 }
 
-/// Puts our default export in the place of wasm-bindgen's, which cannot read the file in Node.
-fn with_loader(glue: &str) -> Result<String> {
-    const THEIRS: &str = "export { initSync, __wbg_init as default };";
-    ensure!(
-        glue.matches(THEIRS).count() == 1,
-        "wasm-bindgen no longer ends its module with {THEIRS:?}; loader.js has to be fitted to what it does now"
-    );
-    Ok(glue.replace(
-        THEIRS,
-        concat!("export { initSync };\n", include_str!("loader.js")),
-    ))
+/// Gives imports and exports whose names end in a hash short ones, and says which. The names stand in the module and in its
+/// JavaScript, and hashes do not compress.
+fn shorten(module: &mut walrus::Module) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    let imports = module.imports.iter_mut().map(|import| &mut import.name);
+    let exports = module.exports.iter_mut().map(|export| &mut export.name);
+    for name in imports.chain(exports) {
+        let hash = name.rsplit('_').next().unwrap_or_default();
+        let hash = hash.strip_prefix('h').unwrap_or(hash);
+        if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            let n = names.len();
+            let short = names.entry(name.clone()).or_insert_with(|| format!("$${n}"));
+            name.clone_from(short);
+        }
+    }
+    names
+}
+
+/// `glue` with these names replaced where they stand as whole words.
+fn renamed(glue: &str, names: &BTreeMap<String, String>) -> String {
+    let is_word = |c: char| c == '_' || c == '$' || c.is_ascii_alphanumeric();
+    let mut res = String::with_capacity(glue.len());
+    let mut rest = glue;
+    while let Some(start) = rest.find(is_word) {
+        res.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let (word, after) = rest.split_at(rest.find(|c| !is_word(c)).unwrap_or(rest.len()));
+        res.push_str(names.get(word).map_or(word, String::as_str));
+        rest = after;
+    }
+    res + rest
+}
+
+/// The JavaScript of wasm-bindgen without indentation, empty lines and lines that are comments. It has no texts that run
+/// over lines, and begins a comment with `//`, `/**` or ` *`; whatever else there is stays.
+fn without_comments(glue: &str) -> String {
+    let mut res = String::with_capacity(glue.len());
+    let mut is_comment = false;
+    for line in glue.lines().map(str::trim) {
+        is_comment |= line.starts_with("/*");
+        if !is_comment && !line.is_empty() && !line.starts_with("//") {
+            res.push_str(line);
+            res.push('\n');
+        }
+        is_comment &= !line.ends_with("*/");
+    }
+    res
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_replaced_as_whole_words() {
+        let names = BTreeMap::from([("__wbg_a_0".to_owned(), "$$0".to_owned())]);
+        assert_eq!(
+            renamed("__wbg_a_0: __wbg_a_01, x.__wbg_a_0(\"é\")", &names),
+            "$$0: __wbg_a_01, x.$$0(\"é\")"
+        );
+    }
+
+    #[test]
+    fn comments_go_and_code_stays() {
+        let glue = "/* @ts-self-types=\"./page.d.ts\" */\n/**\n * Shows.\n */\nexport function f() {\n    \
+            const a = 'http://b'; // why\n\n    // only words\n    return a /* b */;\n}\n";
+        assert_eq!(
+            without_comments(glue),
+            "export function f() {\nconst a = 'http://b'; // why\nreturn a /* b */;\n}\n"
+        );
+    }
 }

@@ -4,6 +4,7 @@ use crate::app::cell::{Cell, Derived};
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
+use crate::app::ask::{Question, Refusal};
 use crate::app::el::{El, ElRef, button, dynamic, el, list};
 use crate::app::state::state;
 use crate::app::widgets::open_while;
@@ -48,14 +49,21 @@ fn dim_row(key: &'static str) -> El {
     let bounds = model_edit::bounds(key);
     let is_locked = move || state.options().is_locked("model");
     let set = move |text: String| {
-        let outcome = untrack(|| model_edit::with_dim(state.text, &state.scenario(), key, &text));
-        match outcome {
-            Ok(scenario) => {
+        let edit = untrack(|| model_edit::edit(state.text, &state.scenario(), key, &text));
+        let edit = match edit {
+            Ok(edit) => edit,
+            Err(message) => return typed.set(Some((text, message))),
+        };
+        // Shown until the answer is there.
+        typed.set(Some((text.clone(), String::new())));
+        state.ask(Question::Edit(edit), move |answer| match answer {
+            Ok(model) => {
                 typed.set(None);
-                state.replace(scenario);
+                state.take_model(model);
             }
-            Err(message) => typed.set(Some((text, message))),
-        }
+            Err(Refusal::Overtaken) => typed.set(None),
+            Err(refusal) => typed.set(Some((text, refusal.message()))),
+        });
     };
     let step = move |event: &KeyboardEvent| {
         if let Some(steps) = steps_of(event) {
@@ -79,7 +87,9 @@ fn dim_row(key: &'static str) -> El {
         .attr("id", id.clone())
         .testid(format!("field-{key}"))
         .attr("aria-describedby", format!("{id}-message"))
-        .state_with("aria-invalid", move || typed.get().is_some())
+        .state_with("aria-invalid", move || {
+            typed.get().is_some_and(|(_, message)| !message.is_empty())
+        })
         .value_with(shown)
         .flag_with("disabled", is_locked)
         .on("change", move |event| set(event_target_value(&event)))

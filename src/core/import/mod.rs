@@ -2,6 +2,7 @@
 
 pub mod config_view;
 mod context;
+pub mod edited;
 pub mod gguf;
 mod heads;
 pub mod hf_config;

@@ -27,6 +27,7 @@ texts! {
         fact_at_long_value: "only {n} at once",
 
         reset: "Reset",
+        reading: "the model's configuration is being read; until then the scenario before it is shown",
 
         group_lengths: "Typical requests",
         lengths_chat_question: "A chat question",

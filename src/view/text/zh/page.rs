@@ -142,6 +142,7 @@ pub(super) const PAGE: PageText = words!(PageText {
     fact_at_long_value: "同时只有 {n} 个",
 
     reset: "重置",
+    reading: "正在读取模型的配置；在此之前显示的是之前的场景",
 
     group_lengths: "典型请求",
     lengths_chat_question: "聊天提问",

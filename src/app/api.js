@@ -1,0 +1,105 @@
+// The JavaScript package: one door in front of two WebAssembly modules, each loaded when it is first needed.
+//
+// "page" is what `mount` shows; "doors" are the functions that compute, and the importer, which a page asks for when it
+// meets a configuration. The types and what everything does are in kvscope.d.ts.
+
+const loading = {};
+let doors;
+
+// `glue` loads the module's JavaScript, `file` is where its WebAssembly lies; Node has no fetch for files.
+function load(name, glue, file, source) {
+    loading[name] ??= (async () => {
+        const module = await glue();
+        const url = file();
+        if (source === undefined && url.protocol === 'file:' && globalThis.process?.versions?.node) {
+            const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ 'node:fs/promises');
+            source = await readFile(url);
+        }
+        await module.default({ module_or_path: source ?? url });
+        return module;
+    })().catch((error) => {
+        // A download that failed may be tried again.
+        delete loading[name];
+        throw error;
+    });
+    return loading[name];
+}
+
+const loadPage = () =>
+    load('page', () => import('./page.js'), () => new URL('./page_bg.wasm', import.meta.url));
+
+async function loadDoors(source) {
+    doors = await load('doors', () => import('./doors.js'), () => new URL('./doors_bg.wasm', import.meta.url), source);
+    return doors;
+}
+
+export default async function init(source) {
+    await loadDoors(source);
+}
+
+function call(name, args) {
+    if (!doors) throw new Error(`call and await the default export before ${name}`);
+    return doors[name](...args);
+}
+
+export const report = (...args) => call('report', args);
+export const importConfig = (...args) => call('importConfig', args);
+export const presets = (...args) => call('presets', args);
+export const toLink = (...args) => call('toLink', args);
+export const fromLink = (...args) => call('fromLink', args);
+export const chartSvg = (...args) => call('chartSvg', args);
+
+// One value as a link has it.
+function text(key, value) {
+    if (value === null) return '';
+    if (typeof value !== 'object') return String(value);
+    if (key === 'kv_cache_dtype' && !Array.isArray(value)) return `${value.k}/${value.v}`;
+    return JSON.stringify(value);
+}
+
+function pairs(object) {
+    return Object.entries(object)
+        .filter(([, value]) => value !== undefined)
+        .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(text(key, value))}`);
+}
+
+// A scenario as a fragment; a fragment already is one.
+function fragment(scenario) {
+    if (typeof scenario === 'string') return scenario;
+    const { engine, ...rest } = scenario ?? {};
+    if (engine === null || typeof engine !== 'object') return pairs({ ...rest, engine }).join('&');
+    const { kind, ...settings } = engine;
+    return pairs({ ...rest, engine: kind, ...settings }).join('&');
+}
+
+const PAGE_OPTIONS = ['embed', 'controls', 'lock', 'theme'];
+
+export function mount(element, options = {}) {
+    let page;
+    let isGone = false;
+    let latest = options.scenario;
+    const ready = loadPage().then((module) => {
+        if (isGone) return;
+        const own = PAGE_OPTIONS.map((key) => [key, Array.isArray(options[key]) ? options[key].join(',') : options[key]]);
+        page = module.mount(
+            element,
+            options.link,
+            latest === undefined ? undefined : fragment(latest),
+            pairs(Object.fromEntries(own)).join('&'),
+            options.syncs_address === true,
+            () => loadDoors(),
+        );
+    });
+    return {
+        ready,
+        update(scenario) {
+            latest = scenario;
+            page?.update(fragment(scenario));
+        },
+        unmount() {
+            isGone = true;
+            page?.unmount();
+            page = undefined;
+        },
+    };
+}
