@@ -665,7 +665,7 @@ pub static FIELDS: &[Field] = &[
         key: "mem_fraction_static",
         engine: Some(EngineKind::Sglang),
         kind: FieldKind::OptionalShare(bounds(10_000, 1_000_000, 880_000)),
-        get: |s| optional_text(s.engine.mem_fraction_static.map(Share::fraction)),
+        get: |s| optional_text(s.engine.mem_fraction_static),
         set: |s, v| s.engine.mem_fraction_static = v.optional().map(|_| Share(v.count())),
     },
     number!(

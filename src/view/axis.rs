@@ -56,6 +56,32 @@ pub fn count_axis(max: u64, n_steps: u32, numbers: Numbers<'_>) -> Axis {
     }
 }
 
+/// `x`, or the end of the range that it is beyond. `f64::clamp` panics on an empty range, with a message that takes the
+/// standard library's tables for printing any float there is.
+pub fn within(x: f64, low: f64, high: f64) -> f64 {
+    if high < x {
+        high
+    } else if x < low {
+        low
+    } else {
+        x
+    }
+}
+
+/// Sorts a few items by a number, equal ones as they were. The sort of the standard library is for many, and its code is
+/// compiled once for each type.
+pub fn sort_by<T>(items: &mut [T], number: impl Fn(&T) -> f64) {
+    for sorted in 1..items.len() {
+        let mut at = sorted;
+        while let Some([before, item]) = items.get(at.wrapping_sub(1)..=at)
+            && number(item) < number(before)
+        {
+            items.swap(at - 1, at);
+            at -= 1;
+        }
+    }
+}
+
 /// Something that wants to be at a place of a line and takes room there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wish {

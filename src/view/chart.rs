@@ -1,11 +1,11 @@
 //! A figure is data before it is a picture: a model, from which come the picture, the table, the file and the sentence.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::core::report::Report;
 use crate::core::scenario::Scenario;
 
+use super::axis::within;
 use super::markup::push_escaped;
 use super::svg::{Canvas, FONT_SIZE, Theme};
 use super::table::Table;
@@ -45,7 +45,7 @@ impl Size {
 }
 
 /// The marks of a figure.
-pub trait Draw: Debug + Send + Sync {
+pub trait Draw: Send + Sync {
     /// The height at which the figure reads well at this width. It depends on nothing that the reader drags, so that the
     /// page stays still.
     fn height(&self, width: u32) -> u32;
@@ -80,7 +80,7 @@ impl Scale {
     pub fn value_at(&self, pixels: f64) -> u64 {
         let share = (pixels - self.left) / (self.right - self.left).max(1.0);
         // A NaN becomes 0; the share is at most 1, so the product does not exceed the last value.
-        (share.clamp(0.0, 1.0) * self.last as f64).round() as u64
+        (within(share, 0.0, 1.0) * self.last as f64).round() as u64
     }
 
     /// Where a value lies.
@@ -91,7 +91,7 @@ impl Scale {
 }
 
 /// A figure of a scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ChartModel {
     /// Its id in links.
     pub id: &'static str,

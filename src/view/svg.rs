@@ -694,7 +694,13 @@ impl Canvas {
         backend.close_path();
         let Backend { paths, labels, .. } = &*backend;
         let mut res = String::with_capacity(4096);
-        let (width, height, font_size) = (self.width, self.height, self.font_size);
+        let text = |pixels: f64| {
+            let mut res = String::new();
+            push_tenths(&mut res, tenths(pixels), false);
+            res
+        };
+        let (width, height, font_size) =
+            (text(self.width), text(self.height), text(self.font_size));
         let _ = write!(
             res,
             "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" font-size=\"{font_size}\" \

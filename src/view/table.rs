@@ -88,7 +88,7 @@ impl Table {
                         Ok(())
                     }
                     Cell::Count(n, _) => write!(res, "{n}"),
-                    Cell::Number(n, _) => write!(res, "{n}"),
+                    Cell::Number(n, _) => write!(res, "{}", decimal(*n)),
                     Cell::Empty => Ok(()),
                 };
             }
@@ -96,6 +96,20 @@ impl Table {
         }
         res
     }
+}
+
+/// An estimate with as many decimals as it needs, at most six.
+fn decimal(n: f64) -> String {
+    if !n.is_finite() {
+        return String::new();
+    }
+    let sign = if n < 0.0 { "-" } else { "" };
+    // Above 2^53 millionths, nine thousand million, the cast is inexact; beyond 2^64 it saturates.
+    let millionths = (n.abs() * 1e6).round() as u64;
+    let fraction = format!("{:06}", millionths % 1_000_000);
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{sign}{}{point}{fraction}", millionths / 1_000_000)
 }
 
 fn push_csv_words(csv: &mut String, text: &str) {

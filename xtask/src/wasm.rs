@@ -1,6 +1,6 @@
 //! From the crate to its two WebAssembly modules and their JavaScript, without any tool but cargo.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,29 +89,84 @@ fn bindgen(wasm: &Path, name: &'static str) -> Result<Module> {
         .remove_name_section(true)
         .remove_producers_section(true)
         .generate_output()?;
-    // leptos marks modules that it could split; the mark is made from the path of its sources.
     let module = output.wasm_mut();
-    let marks = module
-        .exports
+    drop_unused(module);
+    let kept = module
+        .imports
         .iter()
-        .filter(|export| export.name.starts_with("_WASM_SPLIT_MARKER_"));
-    for mark in marks.map(|export| export.id()).collect::<Vec<_>>() {
-        module.exports.delete(mark);
-    }
-    module.customs.remove_raw("__wasm_split_unstable");
+        .map(|import| import.name.clone())
+        .collect();
     let names = shorten(module);
     output.emit(&out)?;
     let read = |file: String| {
         fs::read(out.join(&file)).with_context(|| format!("no {file} in {}", out.display()))
     };
+    let glue = String::from_utf8(read(format!("{name}.js"))?)?;
     Ok(Module {
         name,
         wasm: read(format!("{name}_bg.wasm"))?,
-        js: without_comments(&renamed(
-            &String::from_utf8(read(format!("{name}.js"))?)?,
-            &names,
-        )),
+        js: without_comments(&renamed(&without_unused(&glue, &kept), &names)),
     })
+}
+
+/// A dependency of leptos exports classes for streams of servers' answers, of which there are none here.
+const STREAMS: &str = "IntoUnderlying";
+
+/// Takes away what nothing of ours calls but is exported.
+fn drop_unused(module: &mut walrus::Module) {
+    let streams = STREAMS.to_lowercase();
+    // leptos also marks modules that it could split; the mark is made from the path of its sources.
+    let is_unused = |name: &str| name.starts_with("_WASM_SPLIT_MARKER_") || name.contains(&streams);
+    let exports = module.exports.iter();
+    let unused = exports.filter(|export| is_unused(&export.name));
+    for export in unused.map(|export| export.id()).collect::<Vec<_>>() {
+        module.exports.delete(export);
+    }
+    module.customs.remove_raw("__wasm_split_unstable");
+    walrus::passes::gc::run(module);
+}
+
+/// The JavaScript of wasm-bindgen, which is indented by the line, without what [`drop_unused`] took away: the classes of
+/// [`STREAMS`], and functions that the module no longer imports.
+fn without_unused(glue: &str, imports: &BTreeSet<String>) -> String {
+    let mut res = String::with_capacity(glue.len());
+    // The line that ends what is left out.
+    let mut end: Option<&str> = None;
+    for line in glue.lines() {
+        if let Some(last) = end {
+            if line == last || (last == ";" && line.ends_with(last)) {
+                end = None;
+            }
+            continue;
+        }
+        let import = line
+            .strip_prefix("        ")
+            .and_then(|line| line.split_once(": function("))
+            .map(|(name, _)| name);
+        if line.starts_with(&format!("export class {STREAMS}")) {
+            end = Some("}");
+        } else if line.starts_with(&format!("const {STREAMS}")) {
+            end = Some(";");
+        } else if import.is_some_and(|name| is_name(name) && !imports.contains(name)) {
+            end = Some(if line.contains("handleError") {
+                "        }, arguments); },"
+            } else {
+                "        },"
+            });
+        } else if !line.starts_with(&format!("if (Symbol.dispose) {STREAMS}")) {
+            res.push_str(line);
+            res.push('\n');
+        }
+    }
+    res
+}
+
+fn is_name(text: &str) -> bool {
+    text.chars().all(is_word)
+}
+
+fn is_word(c: char) -> bool {
+    c == '_' || c == '$' || c.is_ascii_alphanumeric()
 }
 
 /// Gives imports and exports whose names end in a hash short ones, and says which. The names stand in the module and in its
@@ -121,11 +176,18 @@ fn shorten(module: &mut walrus::Module) -> BTreeMap<String, String> {
     let imports = module.imports.iter_mut().map(|import| &mut import.name);
     let exports = module.exports.iter_mut().map(|export| &mut export.name);
     for name in imports.chain(exports) {
-        let hash = name.rsplit('_').next().unwrap_or_default();
+        // Some have a number behind the hash.
+        let hash = match name.rsplit_once('_') {
+            Some((rest, n)) if n.len() < 16 && n.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+            _ => name.as_str(),
+        };
+        let hash = hash.rsplit('_').next().unwrap_or_default();
         let hash = hash.strip_prefix('h').unwrap_or(hash);
         if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let n = names.len();
-            let short = names.entry(name.clone()).or_insert_with(|| format!("$${n}"));
+            let short = names
+                .entry(name.clone())
+                .or_insert_with(|| format!("$${n}"));
             name.clone_from(short);
         }
     }
@@ -134,7 +196,6 @@ fn shorten(module: &mut walrus::Module) -> BTreeMap<String, String> {
 
 /// `glue` with these names replaced where they stand as whole words.
 fn renamed(glue: &str, names: &BTreeMap<String, String>) -> String {
-    let is_word = |c: char| c == '_' || c == '$' || c.is_ascii_alphanumeric();
     let mut res = String::with_capacity(glue.len());
     let mut rest = glue;
     while let Some(start) = rest.find(is_word) {
@@ -173,6 +234,21 @@ mod tests {
         assert_eq!(
             renamed("__wbg_a_0: __wbg_a_01, x.__wbg_a_0(\"é\")", &names),
             "$$0: __wbg_a_01, x.$$0(\"é\")"
+        );
+    }
+
+    #[test]
+    fn what_is_not_imported_goes() {
+        let glue = "export class IntoUnderlyingSink {\n    close() {\n    }\n}\n\
+            if (Symbol.dispose) IntoUnderlyingSink.x = 1;\nexport class Mount {\n}\n    return {\n        \
+            __wbg_a: function(arg0) {\n            a();\n        },\n        \
+            __wbg_b: function() { return handleError(function (arg0) {\n            b();\n        }, arguments); },\n        \
+            __wbg_c: function(arg0) {\n            c();\n        },\n    };\n";
+        let kept = BTreeSet::from(["__wbg_c".to_owned()]);
+        assert_eq!(
+            without_unused(glue, &kept),
+            "export class Mount {\n}\n    return {\n        \
+            __wbg_c: function(arg0) {\n            c();\n        },\n    };\n"
         );
     }
 

@@ -26,12 +26,12 @@ pub(super) fn gib_short(bytes: Bytes) -> String {
 
 /// GiB with two decimals.
 pub(super) fn gib(bytes: Bytes) -> String {
-    format!("{:.2}", bytes.0 as f64 / GIB as f64)
+    decimal(bytes.0, GIB, 2)
 }
 
 /// MiB with two decimals.
 pub(super) fn mib(bytes: Bytes) -> String {
-    format!("{:.2}", bytes.0 as f64 / MIB as f64)
+    decimal(bytes.0, MIB, 2)
 }
 
 /// The largest unit that fits, with one decimal: Ollama's `HumanBytes2`.
@@ -42,5 +42,22 @@ pub(super) fn binary(bytes: Bytes) -> String {
         KIB.. => (KIB, "KiB"),
         _ => return format!("{} B", bytes.0),
     };
-    format!("{:.1} {name}", bytes.0 as f64 / unit as f64)
+    format!("{} {name}", decimal(bytes.0, unit, 1))
+}
+
+/// `n / of` with so many decimals, a half rounded to even, as C and Python print it. From whole numbers: the tables that
+/// print any float there is are larger than this file's whole module.
+pub(super) fn decimal(n: u64, of: u64, decimals: u32) -> String {
+    let (n, of) = (u128::from(n), u128::from(of.max(1)));
+    let one = 10_u128.pow(decimals.min(9));
+    let (mut res, rest) = (n * one / of, n * one % of);
+    if of < rest * 2 || (of == rest * 2 && res % 2 == 1) {
+        res += 1;
+    }
+    format!(
+        "{}.{:0width$}",
+        res / one,
+        res % one,
+        width = decimals as usize
+    )
 }

@@ -2,7 +2,7 @@
 
 mod layout;
 
-use super::lines::{gib_short, grouped};
+use super::lines::{decimal, gib_short, grouped};
 use super::{EngineCache, EngineDefaults, EngineReport, Parts, max_model_len};
 use crate::core::fit::largest;
 use crate::core::layer::LayerKind;
@@ -182,9 +182,9 @@ pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
     } else {
         log_lines.push(format!("GPU KV cache size: {} tokens", grouped(tokens)));
         log_lines.push(format!(
-            "Maximum concurrency for {} tokens per request: {:.2}x",
+            "Maximum concurrency for {} tokens per request: {}x",
             grouped(len.0),
-            concurrency(num_blocks, needed)
+            decimal(num_blocks, needed, 2)
         ));
     }
     EngineReport {
@@ -213,10 +213,13 @@ fn layout_lines(layout: &Layout, chosen: Option<Tokens>) -> Vec<String> {
             ));
         }
         if padding.state < padding.page {
-            let percent =
-                (padding.page - padding.state) as f64 * 100.0 / padding.state.max(1) as f64;
+            let percent = decimal(
+                (padding.page - padding.state).saturating_mul(100),
+                padding.state,
+                2,
+            );
             res.push(format!(
-                "Padding mamba page size by {percent:.2}% to ensure that mamba page size and attention page size are \
+                "Padding mamba page size by {percent}% to ensure that mamba page size and attention page size are \
                  exactly equal."
             ));
         }
@@ -224,9 +227,9 @@ fn layout_lines(layout: &Layout, chosen: Option<Tokens>) -> Vec<String> {
     for kind in layout.kinds.iter().filter(|_| 0 < layout.group_size) {
         let padding = layout.group_size - kind.layers % layout.group_size.max(1);
         if padding != layout.group_size {
-            let percent = padding as f64 / kind.layers.max(1) as f64 * 100.0;
+            let percent = decimal(u64::from(padding) * 100, u64::from(kind.layers), 2);
             res.push(format!(
-                "Add {padding} padding layers, may waste at most {percent:.2}% KV cache memory"
+                "Add {padding} padding layers, may waste at most {percent}% KV cache memory"
             ));
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::core::life::LifePoint;
 use crate::core::units::Bytes;
-use crate::view::axis::{byte_axis, count_axis};
+use crate::view::axis::{byte_axis, count_axis, within};
 use crate::view::chart::{ChartModel, Draw, Input, Scale, Size};
 use crate::view::numbers::ByteUnit;
 use crate::view::svg::{Anchor, Axis, Canvas, FONT_SIZE, Frame, Ink, Mark, Mesh, Pen, text_width};
@@ -326,7 +326,7 @@ impl Curve {
         let (x, _) = at(self.step as f64, 0.0);
         let half = canvas.text_width(&self.step_label) / 2.0;
         // The scrubber's label has the first row to itself.
-        let label_x = x.clamp(half, (canvas.width() - half).max(half));
+        let label_x = within(x, half, (canvas.width() - half).max(half));
         canvas.text(Ink::Ink, Anchor::Middle, (label_x, 12.0), &self.step_label);
         if 0 < self.last {
             let (peak_x, peak_y) = at(

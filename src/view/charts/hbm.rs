@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::core::units::Bytes;
-use crate::view::axis::{Wish, byte_axis, spread};
+use crate::view::axis::{Wish, byte_axis, sort_by, spread, within};
 use crate::view::chart::{ChartModel, Draw, Input};
 use crate::view::numbers::ByteUnit;
 use crate::view::svg::{Anchor, Axis, Canvas, FONT_SIZE, Frame, Ink, Mark, Mesh, Pen, fitted};
@@ -173,7 +173,7 @@ pub fn model(input: &Input<'_>) -> ChartModel {
             &text.hbm_missing_short,
         ));
     }
-    sides.sort_by(|a, b| b.at.total_cmp(&a.at));
+    sort_by(&mut sides, |side| -side.at);
     let stack = Stack {
         axis: byte_axis(
             hbm.capacity_bytes.max(top).max(hbm.usable_bytes),
@@ -324,7 +324,7 @@ impl Draw for Stack {
             .iter()
             .map(|(_, label)| canvas.text_width(label));
         let left = ticks.fold(0.0, f64::max) + 8.0;
-        let bar_width = (width * 0.22).clamp(48.0, 104.0);
+        let bar_width = within(width * 0.22, 48.0, 104.0);
         let frame = Frame {
             left,
             top: 10.0,
@@ -346,7 +346,7 @@ impl Draw for Stack {
             let to = from + part.bytes as f64;
             let over_from = self
                 .over
-                .map_or(to, |(over_from, _)| (over_from as f64).clamp(from, to));
+                .map_or(to, |(over_from, _)| within(over_from as f64, from, to));
             let Pen(ink, _) = part.pen;
             plot.bar(part.pen, (0.0, from), (1.0, over_from));
             // Past what fits, colours give way to the hatching that says so.

@@ -8,7 +8,7 @@ use crate::core::report::{LONG_THINKING, bounds_of};
 use crate::core::scenario::Scenario;
 use crate::core::setup::{Request, Setup};
 use crate::core::units::{Bytes, KIB, Tokens};
-use crate::view::axis::{Wish, byte_axis, count_axis, spread};
+use crate::view::axis::{Wish, byte_axis, count_axis, sort_by, spread};
 use crate::view::chart::{ChartModel, Draw, Input, Scale, Size};
 use crate::view::numbers::Numbers;
 use crate::view::sentence;
@@ -256,7 +256,7 @@ fn line(name: String, setup: &Setup<'_>, now: Tokens, last: u64) -> Line {
             }
         }
     }
-    concurrency.sort_unstable();
+    sort_by(&mut concurrency, |(thinking, _)| *thinking as f64);
     concurrency.dedup();
     let num_replicas = u64::from(scenario.data_parallel_size.max(1));
     for (_, n) in &mut concurrency {
@@ -412,7 +412,7 @@ impl Panels {
         if self.lines.len() < 2 {
             return;
         }
-        ends.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
+        sort_by(&mut ends, |(y, ..)| *y);
         let wishes: Vec<Wish> = ends
             .iter()
             .map(|(y, ..)| Wish {
@@ -435,7 +435,7 @@ impl Panels {
                 .iter()
                 .map(|(longest, label)| (at(*longest as f64), Mark::Dashes, label)),
         );
-        marks.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
+        sort_by(&mut marks, |(x, ..)| *x);
         let wish = |(at, _, label): &(f64, Mark, &String)| Wish {
             at: *at,
             length: canvas.text_width(label),

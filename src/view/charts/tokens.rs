@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::core::units::Tokens;
-use crate::view::axis::{Wish, room, spread};
+use crate::view::axis::{Wish, room, spread, within};
 use crate::view::chart::{ChartModel, Draw, Input};
 use crate::view::svg::{Anchor, Canvas, Ink, Mark, Pen, text_width};
 use crate::view::table::{Cell, Table};
@@ -320,7 +320,7 @@ impl Bar {
         for (place, (at, label, ink, is_strong)) in
             spread(&wishes, 8.0, 0.0, width).into_iter().zip(labels)
         {
-            let end = at.clamp(0.5, width - 0.5);
+            let end = within(at, 0.5, width - 0.5);
             canvas.line(
                 Pen(Ink::Grid, Mark::Line),
                 &[(end, BAR_TOP - 1.0), (place, BAR_TOP - 7.0)],
