@@ -11,7 +11,7 @@ use super::safetensors::{
     ExactWeights, SafetensorsHeader, SafetensorsIndex, read_index, with_exact_weights,
 };
 use super::smi::{self, Device};
-use super::{ImportError, hf_config, lenient_json, wrong_file};
+use super::{ImportError, wrong_file};
 use crate::core::link::{self, Link};
 use crate::core::model::ImportNote;
 use crate::core::scenario::{FIELDS, FieldError, ModelChoice, ModelSource, Scenario, cut};
@@ -189,15 +189,7 @@ impl Part {
 fn config(name: &str, text: &str) -> Result<ModelChoice, ImportError> {
     // A file's own name says nothing of the model.
     let name = if name.ends_with(".json") { "" } else { name };
-    let model = hf_config::import(text, Some(name).filter(|name| !name.is_empty()))?;
-    let source = ModelSource::Config {
-        name: name.to_owned(),
-        config: Arc::new(lenient_json::parse(text)?),
-    };
-    Ok(ModelChoice {
-        source,
-        config: Arc::new(model),
-    })
+    ModelChoice::from_text(text, name).map_err(|message| ImportError::new("not_a_model", message))
 }
 
 fn unknown(name: &str, text: &str) -> ImportError {
