@@ -68,7 +68,14 @@ impl PageOptions {
     ) -> Self {
         for (key, value) in pairs {
             match key.as_str() {
-                "embed" => self.embed = Some(list(key, value, PARTS, errors)),
+                "embed" => {
+                    // An embed of nothing would be an empty page.
+                    let parts = list(key, value, PARTS, errors);
+                    self.embed = Some(parts).filter(|parts| !parts.is_empty());
+                    if self.embed.is_none() {
+                        errors.push(unknown(key, value, PARTS));
+                    }
+                }
                 "controls" => self.controls = Some(list(key, value, &field_keys(), errors)),
                 "lock" => self.lock = list(key, value, &field_keys(), errors),
                 "theme" => match Theme::ALL.into_iter().find(|theme| theme.id() == value) {

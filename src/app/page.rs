@@ -6,6 +6,7 @@ use super::cell::{Cell, Derived};
 use leptos::prelude::*;
 use leptos::tachys::view::any_view::{AnyView, IntoAny};
 
+use crate::view::text::fill;
 use crate::view::{facts, notes};
 
 use super::controls::model_picker::model_picker;
@@ -140,8 +141,9 @@ fn header() -> El {
 /// The facts; each opens its working.
 fn fact_row() -> El {
     let state = state();
-    let all =
-        Derived::new(move || Arc::new(facts::facts(&state.scenario(), &state.now(), state.text)));
+    let all = Derived::new(move || {
+        Arc::new(facts::facts(&state.scenario(), &state.report(), state.text))
+    });
     let ids = move || all.get().iter().map(|fact| fact.id).collect();
     let open = Cell::new(None::<&'static str>);
     let pick = move |id: &'static str, part: fn(&facts::Fact) -> &str| {
@@ -183,6 +185,9 @@ fn fact_row() -> El {
         .child(shown)
 }
 
+/// Unreadable values that are named one by one.
+const MAX_ERRORS: usize = 6;
+
 /// What the reader must know: values that were not read, and warnings.
 fn note_list() -> El {
     let state = state();
@@ -196,7 +201,15 @@ fn note_list() -> El {
             .is_reading
             .get()
             .then(|| state.text.page.reading.to_string());
+        // A link full of errors is not a page full of them.
+        let surplus = errors.len().saturating_sub(MAX_ERRORS);
+        let more = (0 < surplus).then(|| {
+            let count = state.text.numbers().integer(surplus as u64);
+            fill(&state.text.page.more_notes, &[("count", &count)])
+        });
         errors
+            .take(MAX_ERRORS)
+            .chain(more)
             .chain(reading)
             .chain(
                 report

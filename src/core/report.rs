@@ -250,6 +250,8 @@ pub enum Warning {
     NothingGrows,
     /// The weights could not be counted; the published count stands in.
     WeightsNotCounted,
+    /// The weights could not be counted and no count was published: what fits is not known.
+    WeightsUnknown,
     /// The model's file stores its weights in another format than the scenario's.
     StoredInOtherFormat {
         /// The file's.
@@ -730,10 +732,13 @@ fn warnings(
             engine: scenario.engine.kind.id(),
         });
     }
-    if kv_cache.bytes_per_token == Bytes::ZERO {
+    let has_window = model.groups.iter().any(|group| group.kind.cap().is_some());
+    if kv_cache.bytes_per_token == Bytes::ZERO && !has_window {
         res.push(Warning::NothingGrows);
     }
-    if !model.weights.is_counted() {
+    if setup.whole_weight_bytes() == Bytes::ZERO && !model.layers.is_empty() {
+        res.push(Warning::WeightsUnknown);
+    } else if !model.weights.is_counted() {
         res.push(Warning::WeightsNotCounted);
     }
     if let Some(stored) = model

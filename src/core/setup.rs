@@ -191,22 +191,31 @@ pub struct Setup<'a> {
 /// Tensor parallel sizes that `auto` tries.
 const AUTO_SIZES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
+/// The sizes that engines accept: those that divide the query heads.
+fn auto_sizes(scenario: &Scenario) -> impl Iterator<Item = u32> {
+    let heads = scenario.model.config.num_attention_heads;
+    AUTO_SIZES
+        .into_iter()
+        .filter(move |size| heads.is_multiple_of(*size))
+}
+
 impl<'a> Setup<'a> {
-    /// Decides what is `auto`: the smallest power of two up to 64 on which the scenario fits, else 64.
+    /// Decides what is `auto`: the smallest power of two up to 64 that divides the query heads and on which the scenario
+    /// fits, else the largest that divides them.
     pub fn new(scenario: &'a Scenario) -> Self {
         match scenario.tensor_parallel_size {
             ParallelSize::Fixed(size) => Self::with_tensor_parallel(scenario, size),
             ParallelSize::Auto => Self::smallest_fitting(scenario).unwrap_or_else(|| {
-                Self::with_tensor_parallel(scenario, AUTO_SIZES[AUTO_SIZES.len() - 1])
+                let largest = auto_sizes(scenario).last().unwrap_or(1);
+                Self::with_tensor_parallel(scenario, largest)
             }),
         }
     }
 
-    /// The smallest power of two up to 64 on which the scenario fits.
+    /// The smallest power of two up to 64 that divides the query heads and on which the scenario fits.
     pub fn smallest_fitting(scenario: &'a Scenario) -> Option<Self> {
-        AUTO_SIZES
-            .iter()
-            .map(|size| Self::with_tensor_parallel(scenario, *size))
+        auto_sizes(scenario)
+            .map(|size| Self::with_tensor_parallel(scenario, size))
             .find(|setup| setup.shortfall() <= 0)
     }
 

@@ -1,6 +1,6 @@
 //! The row of facts under the sentence, each with its working.
 
-use crate::core::report::Report;
+use crate::core::report::{Report, Warning};
 use crate::core::scenario::Scenario;
 use crate::core::units::{Bytes, Tokens};
 
@@ -117,9 +117,13 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
                 .map(|(name, value)| (*name, value.as_str()));
             (
                 fill(&page.fact_fits, &[("gpus", &gpus)]),
-                fill(template, &[("size", &all)]),
+                match refusal(report) {
+                    Some(Refusal::Unknown) => page.fact_fits_unknown.to_string(),
+                    Some(Refusal::Split) => page.fact_fits_refused.to_string(),
+                    None => fill(template, &[("size", &all)]),
+                },
                 fill(&page.working_fits, &values),
-                !fit.fits,
+                !fit.fits || refusal(report).is_some(),
             )
         }
         "max_concurrency" => {
@@ -183,7 +187,9 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
             let values = [("n", n.as_str())];
             (
                 fill(&page.fact_at_long, &[("n", &numbers.integer(long.0))]),
-                if fit.max_concurrency_at_32000 == 0 {
+                if fit.max_concurrency_at_32000 == fit.max_concurrency {
+                    n
+                } else if fit.max_concurrency_at_32000 == 0 {
                     page.fact_longest_none.to_string()
                 } else {
                     fill(&page.fact_at_long_value, &values)
@@ -200,5 +206,21 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
         value,
         working,
         is_bad,
+    })
+}
+
+/// Why the bytes alone do not say whether a scenario fits.
+enum Refusal {
+    /// The weights are not known.
+    Unknown,
+    /// Engines refuse the split over GPUs.
+    Split,
+}
+
+fn refusal(report: &Report) -> Option<Refusal> {
+    report.warnings.iter().find_map(|warning| match warning {
+        Warning::WeightsUnknown => Some(Refusal::Unknown),
+        Warning::HeadsNotDivisible { .. } | Warning::StagesEmpty { .. } => Some(Refusal::Split),
+        _ => None,
     })
 }

@@ -113,6 +113,7 @@ pub fn warning(warning: &Warning, messages: &Messages) -> String {
             fill(&text.layout_not_established, &[("engine", engine)])
         }
         Warning::NothingGrows => text.nothing_grows.clone().into_owned(),
+        Warning::WeightsUnknown => text.weights_unknown.to_string(),
         Warning::WeightsNotCounted => text.weights_not_counted.clone().into_owned(),
         Warning::StoredInOtherFormat {
             stored,

@@ -4,7 +4,7 @@ use crate::core::gpus::Gpu;
 use crate::core::report::Report;
 use crate::core::scenario::{ModelSource, Scenario};
 
-use super::text::{Messages, Piece, pieces};
+use super::text::{Messages, Piece, fill, pieces};
 
 /// A value in the sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -148,6 +148,23 @@ pub fn lede(scenario: &Scenario, report: &Report, messages: &Messages) -> Vec<Se
     res
 }
 
+/// What the cache holds at an earlier step than the last.
+pub fn at_step(step: u64, last: u64, now: &Report, messages: &Messages) -> String {
+    let numbers = messages.numbers();
+    let values = [
+        ("step", numbers.integer(step)),
+        ("last", numbers.integer(last)),
+        ("tokens", numbers.integer(now.tokens.total.0)),
+        ("size", numbers.bytes_short(now.kv_cache.per_seq_bytes)),
+    ];
+    fill(
+        &messages.page.at_step,
+        &values
+            .each_ref()
+            .map(|(name, value)| (*name, value.as_str())),
+    )
+}
+
 /// The short form, for narrow screens.
 pub fn short(scenario: &Scenario, report: &Report, messages: &Messages) -> Sentence {
     let value = |slot| value(slot, scenario, report, messages);
@@ -165,7 +182,12 @@ fn value(slot: Slot, scenario: &Scenario, report: &Report, messages: &Messages) 
         Slot::KvCacheDtype => kv_cache_dtype(scenario),
         Slot::Size => numbers.bytes_short(cache.per_seq_bytes),
         Slot::Gpus => gpus(scenario, report, messages),
-        Slot::Share => numbers.percent(cache.thinking_bytes.0, cache.per_seq_bytes.0, 0),
+        Slot::Share => {
+            let (part, whole) = (cache.thinking_bytes.0, cache.per_seq_bytes.0);
+            // A part is never said to be the whole.
+            let is_nearly_all = part < whole && whole - part < whole / 200;
+            numbers.percent(part, whole, if is_nearly_all { 2 } else { 0 })
+        }
         Slot::NumSamples => numbers.integer(scenario.num_samples.into()),
         Slot::NumSeqs => numbers.integer(scenario.num_seqs.into()),
     }

@@ -176,6 +176,10 @@ fn warnings() {
         "the model's own file stores its weights as mxfp4; here they are counted as bf16",
     );
     check(
+        Warning::WeightsUnknown,
+        "the weights cannot be counted from these dimensions and their size is not known: they are left out, so what fits is not known either",
+    );
+    check(
         Warning::WeightsNotCounted,
         "the weights could not be counted from the dimensions; the published count stands in",
     );

@@ -19,8 +19,13 @@ use super::select::menu;
 /// The sentence.
 pub(crate) fn lede() -> El {
     let state = state();
-    let sentences =
-        Derived::new(move || Arc::new(sentence::lede(&state.scenario(), &state.now(), state.text)));
+    let sentences = Derived::new(move || {
+        Arc::new(sentence::lede(
+            &state.scenario(),
+            &state.report(),
+            state.text,
+        ))
+    });
     // The shape changes rarely; while it stays, the controls in the sentence stay, with what is typed in them.
     let shape = Derived::new(move || {
         let slots = |parts: &[Part]| parts.iter().map(slot).collect::<Vec<_>>();
@@ -54,6 +59,18 @@ pub(crate) fn lede() -> El {
         .class("lede")
         .testid("sentence")
         .child(dynamic(content))
+        .child(
+            el("p")
+                .class("at-step")
+                .attr("role", "status")
+                .text_with(move || match state.step.get() {
+                    Some(step) => {
+                        let last = state.scenario().decode_steps();
+                        sentence::at_step(step, last, &state.now(), state.text)
+                    }
+                    None => String::new(),
+                }),
+        )
 }
 
 /// The short form, which stays on top of narrow screens. It repeats the sentence, so it is not read aloud.

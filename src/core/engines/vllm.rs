@@ -227,7 +227,7 @@ fn layout_lines(layout: &Layout, chosen: Option<Tokens>) -> Vec<String> {
     for kind in layout.kinds.iter().filter(|_| 0 < layout.group_size) {
         let padding = layout.group_size - kind.layers % layout.group_size.max(1);
         if padding != layout.group_size {
-            let percent = decimal(u64::from(padding) * 100, u64::from(kind.layers), 2);
+            let percent = decimal(padding * 100, kind.layers, 2);
             res.push(format!(
                 "Add {padding} padding layers, may waste at most {percent}% KV cache memory"
             ));

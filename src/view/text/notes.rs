@@ -19,6 +19,7 @@ texts! {
         not_exact: "{field} is above 2^53 and is rounded where JavaScript reads it",
         layout_not_established: "how {engine} lays out the layers of this model is not established; the bytes that its tokens need are shown instead",
         nothing_grows: "nothing in this model grows with the sequence: it keeps states of constant size",
+        weights_unknown: "the weights cannot be counted from these dimensions and their size is not known: they are left out, so what fits is not known either",
         weights_not_counted: "the weights could not be counted from the dimensions; the published count stands in",
         stored_in_other_format: "the model's own file stores its weights as {stored}; here they are counted as {weight_format}",
 

@@ -22,6 +22,8 @@ texts! {
         fact_last_token: "last token takes",
         fact_about: "about {time}",
         fact_longest: "longest thinking",
+        fact_fits_unknown: "unknown: no size of weights",
+        fact_fits_refused: "engines refuse this split",
         fact_longest_none: "none fits",
         fact_at_long: "at {n} thinking",
         fact_at_long_value: "only {n} at once",
@@ -61,6 +63,8 @@ texts! {
         theme_light: "Theme: light",
         theme_dark: "Theme: dark",
         scrub_label: "Decode step shown by the page",
+        at_step: "After {step} of {last} steps the cache holds {tokens} {tokens?token|tokens}, {size}.",
+        more_notes: "and {count} more that could not be read",
         step_of: "step {step} of {last}",
 
         working_per_token: "Each new token adds {exact} over all layers, once every window is full{index}. See the formula under the figures.",

@@ -137,6 +137,8 @@ pub(super) const PAGE: PageText = words!(PageText {
     fact_last_token: "最后一个 token 用时",
     fact_about: "约 {time}",
     fact_longest: "最长的思考",
+    fact_fits_unknown: "未知：没有权重大小",
+    fact_fits_refused: "引擎不接受这种切分",
     fact_longest_none: "放不下",
     fact_at_long: "思考 {n} 时",
     fact_at_long_value: "同时只有 {n} 个",
@@ -177,6 +179,8 @@ pub(super) const PAGE: PageText = words!(PageText {
     theme_light: "主题：浅色",
     theme_dark: "主题：深色",
     scrub_label: "页面所示的解码步",
+    at_step: "走完 {step} 步（共 {last} 步）时，缓存中有 {tokens} 个 token，占 {size}。",
+    more_notes: "另有 {count} 项无法读取",
     step_of: "第 {step} 步，共 {last} 步",
 
     working_per_token: "所有窗口填满之后，每个新 token 在所有层合计增加 {exact}{index}。公式见图下方。",
@@ -238,6 +242,7 @@ pub(super) const NOTES: NoteText = words!(NoteText {
     not_exact: "{field} 超过 2^53，JavaScript 读到的是舍入后的值",
     layout_not_established: "{engine} 如何安排这个模型的层尚无定论；这里改为显示 token 所需的字节数",
     nothing_grows: "这个模型没有随序列增长的部分：它只保留大小固定的状态",
+    weights_unknown: "无法从这些维度算出权重，也没有公布的大小：这里没有计入权重，因此放不放得下也无法判断",
     weights_not_counted: "无法从维度算出权重；这里用公布的参数量代替",
     stored_in_other_format: "模型自己的文件以 {stored} 存储权重；这里按 {weight_format} 计算",
 
