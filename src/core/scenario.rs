@@ -982,6 +982,21 @@ impl ModelChoice {
 }
 
 #[cfg(feature = "doors")]
+impl ModelSource {
+    /// A configuration under the name its reader gave it (empty: its own).
+    pub fn of_config(config: Value, name: &str) -> Self {
+        let mut json = Map::from_iter([("config".to_owned(), config)]);
+        if !name.is_empty() {
+            json.insert("name".to_owned(), Value::from(name));
+        }
+        Self::Config {
+            name: name.to_owned(),
+            json: Value::Object(json).to_string().into(),
+        }
+    }
+}
+
+#[cfg(feature = "doors")]
 impl ModelChoice {
     fn from_json_text(text: &str) -> Result<Self, String> {
         let value: Value =
@@ -1007,16 +1022,8 @@ impl ModelChoice {
     pub fn from_config(config: Value, name: &str) -> Result<Self, String> {
         let model = hf_config::import_value(&config, Some(name).filter(|name| !name.is_empty()))
             .map_err(|error| error.to_string())?;
-        let mut json = Map::from_iter([("config".to_owned(), config)]);
-        if !name.is_empty() {
-            json.insert("name".to_owned(), Value::from(name));
-        }
-        let source = ModelSource::Config {
-            name: name.to_owned(),
-            json: Value::Object(json).to_string().into(),
-        };
         Ok(Self {
-            source,
+            source: ModelSource::of_config(config, name),
             config: Arc::new(model),
         })
     }

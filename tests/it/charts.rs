@@ -259,7 +259,7 @@ fn tables() {
         "decode step,tokens,bytes,prompt,thinking,answer,\"seconds, estimated\"\r\n\
          0,512,167772160,167772160,0,0,0.25\r\n\
          4000,4512,1478492160,167772160,1310720000,0,72.25\r\n\
-         4300,4812,1576796160,167772160,1310720000,98304000,77.64999999999999\r\n"
+         4300,4812,1576796160,167772160,1310720000,98304000,77.65\r\n"
     );
     let html = tokens::model(&case.input()).table.html("Tokens");
     assert!(
