@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 
 use js_sys::{Function, Promise};
-use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_futures::spawn_local;
 
 use crate::core::resolved;
 use crate::core::scenario::ModelChoice;
