@@ -134,6 +134,8 @@ export type Engine = EngineKind & {
   num_blocks?: number | null;
   /** The pool in tokens; absent or null: what the memory leaves. */
   num_tokens?: number | null;
+  /** The longest sequence; absent or null: what the model was trained for. */
+  max_model_len?: number | null;
 };
 
 /** The settings that each engine has. */
@@ -142,7 +144,6 @@ export type EngineKind =
   | {
       kind: 'vllm';
       block_size?: number | null;
-      max_model_len?: number | null;
       max_num_batched_tokens?: number | null;
       async_scheduling?: boolean;
       decode_context_parallel_size?: number;

@@ -95,7 +95,7 @@ pub fn mean_bytes(life: &[LifePoint]) -> Bytes {
         return Bytes::ZERO;
     };
     let width = u128::from(last.step - first.step);
-    if width == 0 {
+    if width == 0 || last.bytes.is_beyond() {
         return last.bytes;
     }
     let twice_area: u128 = life

@@ -6,11 +6,11 @@ use super::engines::{self, EngineReport};
 use super::fit;
 use super::layer::LayerKind;
 use super::life::{self, LifePoint};
-use super::model::LayerGroup;
+use super::model::{ImportNote, LayerGroup};
 use super::scenario::{FieldKind, ParallelSize, Scenario, field};
 use super::setup::{Budget, PhaseBytes, Request, Setup};
 use super::speed::{self, Parallel, RequestSpeed, RequestTokens, SpeedConstants, SpeedInputs};
-use super::units::{Bytes, MAX_EXACT_INTEGER, Tokens};
+use super::units::{Bytes, ElementFormat, MAX_EXACT_INTEGER, Scale, Tokens};
 
 /// Tokens of one request, over all its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -128,7 +128,7 @@ pub struct FitReport {
     pub max_concurrency_at_32000: u64,
     /// The longest thinking that fits; `null`: not even none.
     pub max_thinking_tokens: Option<Tokens>,
-    /// Whether the trained context, and not memory, ends the thinking.
+    /// Whether the trained context or the engine's longest sequence, and not memory, ends the thinking.
     pub is_limited_by_context: bool,
     /// The smallest power of two, up to 64, on which the scenario fits.
     pub min_tensor_parallel_size: Option<u32>,
@@ -174,6 +174,13 @@ pub enum Warning {
         context_tokens: Tokens,
         /// Tokens of the model.
         max_position_embeddings: Tokens,
+    },
+    /// The context is longer than the engine was told to take.
+    ContextAboveMaxModelLen {
+        /// Tokens of the scenario.
+        context_tokens: Tokens,
+        /// Tokens of the engine.
+        max_model_len: Tokens,
     },
     /// More ranks than KV heads: heads are replicated.
     KvHeadsReplicated {
@@ -235,6 +242,23 @@ pub enum Warning {
         row_elements: u64,
         /// Elements of a block.
         block_elements: u32,
+    },
+    /// An amount is 2^63 bytes or more, which is not counted: what depends on it is not known.
+    TooLarge,
+    /// The model has no layers of the kind that the cache's format is a layout of.
+    FormatNeedsLatentRows {
+        /// The format.
+        format: &'static str,
+    },
+    /// A size of the pool was given that this engine's report does not use.
+    PoolUnused {
+        /// The field.
+        field: &'static str,
+    },
+    /// The importer could not do what the model needs by its own rules.
+    Import {
+        /// Its note.
+        note: String,
     },
     /// A number is above 2^53 and not exact in JavaScript.
     NotExact {
@@ -327,7 +351,7 @@ pub fn report(scenario: &Scenario) -> Report {
     let groups = setup.whole_groups();
     let phases = request.phase_bytes(&groups, setup.formats);
     let budget = setup.budget();
-    let max_concurrency = fit::max_concurrency(&setup, &request, budget.pool);
+    let max_concurrency = fit::max_concurrency(&setup, &request, budget.room());
     // Requests that do not fit wait and are not part of a step.
     let running = max_concurrency.min(u64::from(scenario.num_seqs)).max(1);
     let (speed_inputs, constants) = (speed_inputs(&setup, running), SpeedConstants::default());
@@ -452,7 +476,7 @@ pub fn bytes_per_token(groups: &[LayerGroup], setup: &Setup<'_>) -> (Bytes, Byte
                     .times(u64::from(group.count))
             })
             .sum();
-        Bytes(total.0.div_ceil(span))
+        total.part_of(span)
     };
     (
         grown(&|kind, n| kind.cache_bytes(n, format)),
@@ -607,7 +631,7 @@ fn fit_report(
     kv_cache: &KvCacheReport,
     max_concurrency: u64,
 ) -> FitReport {
-    let max_thinking_tokens = fit::max_thinking_tokens(setup, budget.pool);
+    let max_thinking_tokens = fit::max_thinking_tokens(setup, budget.room());
     let by_mean = if kv_cache.mean_bytes.0 == 0 {
         u128::from(max_concurrency)
     } else {
@@ -624,11 +648,11 @@ fn fit_report(
                 thinking: LONG_THINKING,
                 ..*request
             },
-            budget.pool,
+            budget.room(),
         ),
         max_thinking_tokens,
         is_limited_by_context: max_thinking_tokens == Some(fit::thinking_limit(setup))
-            && setup.model.max_position_embeddings.is_some(),
+            && fit::longest_sequence(setup.scenario).is_some(),
         min_tensor_parallel_size: Setup::smallest_fitting(setup.scenario)
             .map(|setup| setup.tensor_parallel_size),
     }
@@ -642,6 +666,22 @@ fn warnings(
 ) -> Vec<Warning> {
     let mut res = Vec::new();
     let (scenario, model, tp) = (setup.scenario, setup.model, setup.tensor_parallel_size);
+    let amounts = [
+        kv_cache.per_seq_bytes,
+        kv_cache.total_bytes,
+        hbm.kv_held_bytes,
+        hbm.kv_reserved_bytes,
+        hbm.kv_pool_bytes,
+        hbm.weight_bytes,
+    ];
+    let is_too_large = amounts.into_iter().any(Bytes::is_beyond);
+    if is_too_large {
+        res.push(Warning::TooLarge);
+    }
+    let notes = model.notes.iter().filter(|note| is_warning(note));
+    res.extend(notes.map(|note| Warning::Import {
+        note: note.message.clone(),
+    }));
     let context_tokens = scenario.context_tokens();
     if let Some(max_position_embeddings) = model
         .max_position_embeddings
@@ -650,6 +690,16 @@ fn warnings(
         res.push(Warning::ContextAboveTrained {
             context_tokens,
             max_position_embeddings,
+        });
+    }
+    if let Some(max_model_len) = scenario
+        .engine
+        .max_model_len
+        .filter(|max| *max < context_tokens)
+    {
+        res.push(Warning::ContextAboveMaxModelLen {
+            context_tokens,
+            max_model_len,
         });
     }
     let query_heads = model.num_attention_heads;
@@ -702,7 +752,7 @@ fn warnings(
             pipeline_parallel_size: pp,
         });
     }
-    if budget.left < 0 && engines::given_pool(setup).is_none() {
+    if budget.room().is_none() {
         res.push(Warning::WeightsDoNotFit {
             missing_bytes: Bytes(budget.left.unsigned_abs()),
         });
@@ -725,8 +775,16 @@ fn warnings(
     ];
     let not_exact = largest
         .into_iter()
-        .filter(|(_, value)| MAX_EXACT_INTEGER < *value);
+        .filter(|(_, value)| MAX_EXACT_INTEGER < *value && !is_too_large);
     res.extend(not_exact.map(|(field, _)| Warning::NotExact { field }));
+    let is_latent_layout = |format: &ElementFormat| format.scale == Scale::LatentTile;
+    let formats = [scenario.kv_cache_dtype.k, scenario.kv_cache_dtype.v];
+    if let Some(format) = formats.iter().find(|format| is_latent_layout(format))
+        && !model.groups.iter().any(is_latent)
+    {
+        res.push(Warning::FormatNeedsLatentRows { format: format.id });
+    }
+    res.extend(engines::unused_pools(setup).map(|field| Warning::PoolUnused { field }));
     if !engines::is_established(setup) {
         res.push(Warning::LayoutNotEstablished {
             engine: scenario.engine.kind.id(),
@@ -805,10 +863,16 @@ fn assumptions(
             source: engines::defaults(scenario.engine.kind).source,
         });
     }
-    res.extend(setup.model.notes.iter().map(|note| Assumption::Import {
+    let notes = setup.model.notes.iter().filter(|note| !is_warning(note));
+    res.extend(notes.map(|note| Assumption::Import {
         note: note.message.clone(),
     }));
     res
+}
+
+/// Whether a note of the importer puts the numbers in doubt.
+fn is_warning(note: &ImportNote) -> bool {
+    matches!(note.code, "unknown_architecture" | "layer_count")
 }
 
 /// The bounds of a number field, for controls and charts.

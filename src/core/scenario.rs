@@ -95,10 +95,10 @@ pub struct Engine {
     pub num_blocks: Option<u64>,
     /// Tokens of the pool, when the reader knows them.
     pub num_tokens: Option<Tokens>,
+    /// Longest sequence; absent: the model's trained context.
+    pub max_model_len: Option<Tokens>,
     /// vLLM: tokens of a block; absent: 16, and 64 for latent attention.
     pub block_size: Option<Tokens>,
-    /// vLLM: longest sequence; absent: the model's trained context.
-    pub max_model_len: Option<Tokens>,
     /// vLLM: tokens scheduled in one step; absent: the engine's default.
     pub max_num_batched_tokens: Option<Tokens>,
     /// vLLM: whether the next step is scheduled while one runs.
@@ -360,6 +360,7 @@ const fn log_bounds(min: u64, max: u64, default: u64) -> Bounds {
 
 const MAX_TOKENS: u64 = 1 << 20;
 const MAX_BYTES: u64 = 1 << 50;
+const MAX_COUNT: u64 = 1 << 36;
 const AUTO: &str = "auto";
 
 fn optional_text<T: ToString>(value: Option<T>) -> String {
@@ -599,14 +600,14 @@ pub static FIELDS: &[Field] = &[
     Field {
         key: "num_blocks",
         engine: None,
-        kind: FieldKind::Optional(log_bounds(0, MAX_BYTES, 0)),
+        kind: FieldKind::Optional(log_bounds(0, MAX_COUNT, 0)),
         get: |s| optional_text(s.engine.num_blocks),
         set: |s, v| s.engine.num_blocks = v.optional(),
     },
     Field {
         key: "num_tokens",
         engine: None,
-        kind: FieldKind::Optional(log_bounds(0, MAX_BYTES, 0)),
+        kind: FieldKind::Optional(log_bounds(0, MAX_COUNT, 0)),
         get: |s| optional_text(s.engine.num_tokens),
         set: |s, v| s.engine.num_tokens = v.optional().map(Tokens),
     },
@@ -816,10 +817,14 @@ pub fn field(key: &str) -> Option<&'static Field> {
 }
 
 impl Field {
-    /// Whether the field belongs to the scenario as it is: a setting of another engine does not.
+    /// Whether the field belongs to the scenario as it is: a setting of another engine does not. A longest sequence that was
+    /// set holds with every engine.
     pub fn is_active(&self, scenario: &Scenario) -> bool {
-        self.engine
-            .is_none_or(|engine| engine == scenario.engine.kind)
+        let holds = self.key == "max_model_len" && scenario.engine.max_model_len.is_some();
+        holds
+            || self
+                .engine
+                .is_none_or(|engine| engine == scenario.engine.kind)
     }
 
     /// Reads `text` into the scenario; on an error the scenario keeps what it had.
@@ -905,15 +910,7 @@ pub fn whole_number(text: &str) -> Option<u64> {
         'm' | 'M' => (text.get(..text.len() - 1)?, super::units::MIB),
         _ => (text, 1),
     };
-    let digits: String = digits
-        .chars()
-        .filter(|c| {
-            !matches!(
-                c,
-                ',' | '_' | ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}' | '\''
-            )
-        })
-        .collect();
+    let digits = ungrouped(digits.trim())?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
     if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) || 9 < fraction.len() {
@@ -923,6 +920,25 @@ pub fn whole_number(text: &str) -> Option<u64> {
     let mantissa: u64 = format!("{whole}{fraction}").parse().ok()?;
     let scaled = mantissa.checked_mul(factor)?;
     scaled.is_multiple_of(scale).then(|| scaled / scale)
+}
+
+/// A number without the separators between its thousands. `None` where one stands elsewhere, as the comma in `4,8`: what
+/// it means there depends on the reader's country.
+pub fn ungrouped(text: &str) -> Option<String> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_separator = |c| {
+        matches!(
+            c,
+            ',' | '_' | ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}' | '\''
+        )
+    };
+    let mut groups = whole.split(is_separator);
+    let first = groups.next()?.len();
+    let is_grouped = 0 < first && first <= 3 && groups.clone().all(|group| group.len() == 3);
+    if groups.next().is_some() && !is_grouped || fraction.contains(is_separator) {
+        return None;
+    }
+    Some(text.replace(is_separator, ""))
 }
 
 fn kv_format_text(format: KvFormat) -> String {

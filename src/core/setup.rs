@@ -49,7 +49,7 @@ impl PhaseBytes {
         if gpus <= 1 {
             return self;
         }
-        let rows = Bytes(self.total().minus(self.state).0.div_ceil(gpus));
+        let rows = self.total().minus(self.state).part_of(gpus);
         let (thinking, answer) = (Bytes(self.thinking.0 / gpus), Bytes(self.answer.0 / gpus));
         Self {
             prompt: rows.minus(thinking + answer),
@@ -169,6 +169,15 @@ pub struct Budget {
     pub left: i64,
     /// The pool: what is left, or what the reader said.
     pub pool: Bytes,
+    /// Whether the reader said it.
+    pub is_pool_given: bool,
+}
+
+impl Budget {
+    /// The pool, where there is one: without one not even requests that keep nothing fit.
+    pub fn room(&self) -> Option<Bytes> {
+        (self.is_pool_given || 0 <= self.left).then_some(self.pool)
+    }
 }
 
 /// A scenario with its parallel sizes decided.
@@ -201,11 +210,20 @@ fn auto_sizes(scenario: &Scenario) -> impl Iterator<Item = u32> {
 
 impl<'a> Setup<'a> {
     /// Decides what is `auto`: the smallest power of two up to 64 that divides the query heads and on which the scenario
-    /// fits, else the largest that divides them.
+    /// fits, else the largest that divides them. A pool that the reader gave is that of a server that runs: more GPUs would
+    /// not enlarge it, so the weights decide alone.
     pub fn new(scenario: &'a Scenario) -> Self {
         match scenario.tensor_parallel_size {
             ParallelSize::Fixed(size) => Self::with_tensor_parallel(scenario, size),
-            ParallelSize::Auto => Self::smallest_fitting(scenario).unwrap_or_else(|| {
+            ParallelSize::Auto => Self::smallest(scenario, |setup| {
+                let budget = setup.budget();
+                if budget.is_pool_given {
+                    0 <= budget.left
+                } else {
+                    setup.shortfall() <= 0
+                }
+            })
+            .unwrap_or_else(|| {
                 let largest = auto_sizes(scenario).last().unwrap_or(1);
                 Self::with_tensor_parallel(scenario, largest)
             }),
@@ -214,9 +232,13 @@ impl<'a> Setup<'a> {
 
     /// The smallest power of two up to 64 that divides the query heads and on which the scenario fits.
     pub fn smallest_fitting(scenario: &'a Scenario) -> Option<Self> {
+        Self::smallest(scenario, |setup| setup.shortfall() <= 0)
+    }
+
+    fn smallest(scenario: &'a Scenario, serves: fn(&Self) -> bool) -> Option<Self> {
         auto_sizes(scenario)
             .map(|size| Self::with_tensor_parallel(scenario, size))
-            .find(|setup| setup.shortfall() <= 0)
+            .find(serves)
     }
 
     /// With this tensor parallel size.
@@ -304,8 +326,7 @@ impl<'a> Setup<'a> {
         let activations = scenario.activation_bytes.unwrap_or(defaults.activations);
         let overhead = scenario.overhead_bytes.unwrap_or(defaults.overhead);
         let (usable, left) = engines::usable(scenario, weights + activations + overhead);
-        let pool =
-            engines::given_pool(self).unwrap_or_else(|| Bytes(u64::try_from(left).unwrap_or(0)));
+        let given = engines::given_pool(self);
         Budget {
             capacity: scenario.gpu.memory(),
             usable,
@@ -313,7 +334,8 @@ impl<'a> Setup<'a> {
             activations,
             overhead,
             left,
-            pool,
+            pool: given.unwrap_or_else(|| Bytes(u64::try_from(left).unwrap_or(0))),
+            is_pool_given: given.is_some(),
         }
     }
 
@@ -359,14 +381,12 @@ impl<'a> Setup<'a> {
         let budget = self.budget();
         let reserved =
             engines::reserved_bytes(self, &Request::of(self.scenario), self.seqs_per_replica());
-        let available = if engines::given_pool(self).is_some() {
-            i64::try_from(budget.pool.0).unwrap_or(i64::MAX)
+        let available = if budget.is_pool_given {
+            i128::from(budget.pool.0)
         } else {
-            budget.left
+            i128::from(budget.left)
         };
-        i64::try_from(reserved.0)
-            .unwrap_or(i64::MAX)
-            .saturating_sub(available)
+        i64::try_from(i128::from(reserved.0) - available).unwrap_or(i64::MAX)
     }
 }
 

@@ -21,7 +21,8 @@ pub const MAX_EXACT_INTEGER: u64 = (1 << 53) - 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Tokens(pub u64);
 
-/// An amount of memory in bytes. Sums and products saturate at `u64::MAX`; the report warns long before, at 2^53.
+/// An amount of memory in bytes. Sums and products saturate at `u64::MAX`, which then means "more than can be said" and
+/// stays that whatever is taken away from it; see [`Self::is_beyond`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Bytes(pub u64);
 
@@ -38,7 +39,24 @@ impl Bytes {
     /// This amount less `other`, or nothing when `other` is larger.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
+        if self.0 == u64::MAX {
+            return self;
+        }
         Self(self.0.saturating_sub(other.0))
+    }
+
+    /// One of `parts` equal parts, rounded up.
+    #[must_use]
+    pub fn part_of(self, parts: u64) -> Self {
+        if self.0 == u64::MAX {
+            return self;
+        }
+        Self(self.0.div_ceil(parts.max(1)))
+    }
+
+    /// Whether this is 2^63 or more, or the largest difference that has a sign: what was worked out with it is not exact.
+    pub const fn is_beyond(self) -> bool {
+        i64::MAX as u64 <= self.0
     }
 
     /// This amount less `other`, with its sign.

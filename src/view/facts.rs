@@ -1,5 +1,6 @@
 //! The row of facts under the sentence, each with its working.
 
+use crate::core::fit::longest_sequence;
 use crate::core::report::{Report, Warning};
 use crate::core::scenario::Scenario;
 use crate::core::units::{Bytes, Tokens};
@@ -170,10 +171,8 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
             } else {
                 &page.working_longest
             };
-            let context = report
-                .model
-                .max_position_embeddings
-                .map_or_else(String::new, |n| numbers.integer(n.0));
+            let context =
+                longest_sequence(scenario).map_or_else(String::new, |n| numbers.integer(n.0));
             (
                 page.fact_longest.to_string(),
                 value,

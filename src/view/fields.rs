@@ -1,7 +1,7 @@
 //! How a field of the scenario is shown and typed, so that controls hold no arithmetic.
 
 use crate::core::report::Report;
-use crate::core::scenario::{EngineKind, FieldKind, ParallelSize, Scenario, field};
+use crate::core::scenario::{EngineKind, FieldKind, ParallelSize, Scenario, field, ungrouped};
 use crate::core::units::{Bounds, Bytes, ElementFormat, GB, GIB, KIB, MIB, Share, formats};
 use crate::core::weights::WEIGHT_FORMATS;
 use crate::core::{gpus, presets};
@@ -94,7 +94,8 @@ pub fn phase_class(key: &str) -> &'static str {
     }
 }
 
-fn is_bytes(key: &str) -> bool {
+/// Whether the field is an amount of memory.
+pub fn is_bytes(key: &str) -> bool {
     key.ends_with("_bytes")
 }
 
@@ -219,7 +220,7 @@ fn typed_bytes(input: &str) -> Option<String> {
     let (digits, factor) = UNITS
         .iter()
         .find_map(|(unit, factor)| Some((upper.strip_suffix(unit)?.trim_end(), *factor)))?;
-    Some(scaled(&digits.replace(',', ""), factor)?.to_string())
+    Some(scaled(&ungrouped(digits)?, factor)?.to_string())
 }
 
 fn bounds(key: &str) -> Option<Bounds> {

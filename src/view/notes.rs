@@ -4,6 +4,7 @@ use crate::core::report::{Assumption, Warning};
 use crate::core::scenario::{FieldError, Problem, cut, field};
 use crate::core::units::{Bytes, Share};
 
+use super::fields;
 use super::text::{Messages, fill};
 
 /// The sentence of a warning.
@@ -24,6 +25,25 @@ pub fn warning(warning: &Warning, messages: &Messages) -> String {
                 ),
             ],
         ),
+        Warning::ContextAboveMaxModelLen {
+            context_tokens,
+            max_model_len,
+        } => fill(
+            &text.context_above_max_model_len,
+            &[
+                ("context_tokens", &numbers.integer(context_tokens.0)),
+                ("max_model_len", &numbers.integer(max_model_len.0)),
+            ],
+        ),
+        Warning::TooLarge => text.too_large.to_string(),
+        Warning::FormatNeedsLatentRows { format } => {
+            fill(&text.format_needs_latent_rows, &[("format", format)])
+        }
+        Warning::PoolUnused { field } => fill(
+            &text.pool_unused,
+            &[("field", fields::label(messages, field))],
+        ),
+        Warning::Import { note } => note.clone(),
         Warning::KvHeadsReplicated {
             num_key_value_heads,
             tensor_parallel_size,
@@ -160,20 +180,38 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
         |millionths: u64| numbers.fraction(u32::try_from(millionths).unwrap_or(Share::ONE.0));
     let within =
         |template: &str, min: &str, max: &str| fill(template, &[("min", min), ("max", max)]);
+    let amount = |value: u64| {
+        if fields::is_bytes(&error.key) {
+            numbers.bytes(Bytes(value))
+        } else {
+            numbers.integer(value)
+        }
+    };
     let problem = match &error.problem {
         Problem::UnknownKey => text.unknown_key.clone().into_owned(),
-        Problem::NotANumber => match field(&error.key).and_then(|field| field.kind.bounds()) {
-            Some(bounds) => within(
-                &text.not_a_number_within,
-                &numbers.integer(bounds.min),
-                &numbers.integer(bounds.max),
-            ),
-            None => text.not_a_number.clone().into_owned(),
-        },
+        Problem::NotANumber => {
+            let mut res = match field(&error.key).and_then(|field| field.kind.bounds()) {
+                Some(bounds) if fields::is_bytes(&error.key) => within(
+                    &text.not_bytes_within,
+                    &amount(bounds.min),
+                    &amount(bounds.max),
+                ),
+                Some(bounds) => within(
+                    &text.not_a_number_within,
+                    &amount(bounds.min),
+                    &amount(bounds.max),
+                ),
+                None => text.not_a_number.to_string(),
+            };
+            if error.given.contains(',') {
+                res.push_str(&text.comma);
+            }
+            res
+        }
         Problem::OutOfBounds(bounds) => within(
             &text.out_of_bounds,
-            &numbers.integer(bounds.min),
-            &numbers.integer(bounds.max),
+            &amount(bounds.min),
+            &amount(bounds.max),
         ),
         Problem::NotAShare(bounds) => {
             within(&text.not_a_share, &share(bounds.min), &share(bounds.max))
@@ -193,7 +231,7 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
     fill(
         &text.field_error,
         &[
-            ("field", &error.key),
+            ("field", fields::label(messages, &error.key)),
             ("given", &given),
             ("problem", &problem),
         ],

@@ -134,13 +134,16 @@ impl<'a> Numbers<'a> {
 
     /// All of them: `1,576,796,160 B`.
     pub fn bytes_exact(&self, bytes: Bytes) -> String {
+        if bytes.is_beyond() {
+            return self.units.too_many_bytes.to_string();
+        }
         fill(&self.units.bytes, &[("n", &self.integer(bytes.0))])
     }
 
     /// In this unit, so that labels of one figure compare: two decimals below 10, one below 100, none above. Below a tenth
     /// of the unit in the amount's own, where its figures are.
     pub fn bytes_in(&self, bytes: Bytes, unit: ByteUnit) -> String {
-        if Bytes::ZERO < bytes && bytes.0 < unit.bytes() / 10 {
+        if Bytes::ZERO < bytes && bytes.0 < unit.bytes() / 10 || bytes.is_beyond() {
             return self.bytes_short(bytes);
         }
         self.with_unit(&self.figures(bytes, unit, 3), unit)
@@ -162,6 +165,9 @@ impl<'a> Numbers<'a> {
 
     /// The largest unit in which the rounded amount is at least one.
     fn amount(&self, bytes: Bytes, n_figures: u32, units: &[ByteUnit; 4]) -> String {
+        if bytes.is_beyond() {
+            return self.units.too_many_bytes.to_string();
+        }
         let [smallest, larger @ ..] = units;
         let mut unit = *smallest;
         for next in larger {
@@ -207,6 +213,7 @@ impl<'a> Numbers<'a> {
     pub fn percent(&self, part: u64, whole: u64, decimals: u32) -> String {
         let scaled = scaled_ratio(part, whole, decimals + 2);
         let n = match (part, scaled) {
+            _ if Bytes(whole).is_beyond() => self.units.unknown.to_string(),
             (0, _) => self.integer(0),
             (_, 0) => fill(&self.units.less_than, &[("n", &self.decimal(1, decimals))]),
             (_, scaled) => self.decimal(scaled, decimals),

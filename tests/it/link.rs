@@ -75,6 +75,18 @@ fn every_field_round_trips_at_its_bounds() {
     }
 }
 
+/// It bounds the thinking with every engine, so it is in the link with every engine where it is set.
+#[test]
+fn a_longest_sequence_is_written_where_it_holds() {
+    let mut scenario = Scenario::default();
+    for (key, text) in [("engine", "sglang"), ("max_model_len", "8k")] {
+        scenario.set(key, text).expect("a value");
+    }
+    assert!(to_fragment(&scenario).contains("&max_model_len=8192&"));
+    scenario.set("max_model_len", "auto").expect("a value");
+    assert!(!to_fragment(&scenario).contains("max_model_len"));
+}
+
 #[test]
 fn unreadable_values_are_named_and_the_rest_is_kept() {
     let link = from_fragment(
@@ -142,6 +154,20 @@ fn numbers_as_people_type_them() {
         ("0.0001k", None),
         ("99999999999999999999999", None),
         ("１２", None),
+        ("32 k", Some(32_768)),
+        ("1'048'576", Some(1_048_576)),
+        ("1,234.5k", Some(1_264_128)),
+        // A separator anywhere but between thousands may be a decimal comma, or two numbers.
+        ("4,8", None),
+        ("4,8k", None),
+        ("48,12", None),
+        ("1,234,56", None),
+        ("4812,", None),
+        (",812", None),
+        ("4812,345", None),
+        ("1.234,567", None),
+        ("12\n34", None),
+        ("12 34", None),
     ];
     for (text, number) in rows {
         assert_eq!(whole_number(text), number, "{text}");

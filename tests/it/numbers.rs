@@ -39,11 +39,15 @@ fn amounts() {
         (n.bytes_short(Bytes(9_996 * GIB / 1000)), "10.0 GiB"),
         (n.bytes_short(Bytes(99_960 * GIB / 1000)), "100 GiB"),
         (n.bytes_short(Bytes(123_456 * GIB / 1000)), "123 GiB"),
-        (n.bytes_short(Bytes(u64::MAX)), "17,179,869,184 GiB"),
+        // Sums stop at 2^64 and differences at 2^63: neither is an amount.
+        (n.bytes_short(Bytes(u64::MAX)), "more than 2^63 bytes"),
+        (n.bytes_exact(Bytes(u64::MAX)), "more than 2^63 bytes"),
+        (n.bytes_decimal(Bytes(1 << 63)), "more than 2^63 bytes"),
         (
-            n.bytes_exact(Bytes(u64::MAX)),
-            "18,446,744,073,709,551,615 B",
+            n.bytes_in(Bytes(1 << 63), ByteUnit::GiB),
+            "more than 2^63 bytes",
         ),
+        (n.bytes_short(Bytes(1 << 62)), "4,294,967,296 GiB"),
         (n.bytes_in(Bytes(394_199_040), ByteUnit::GiB), "0.37 GiB"),
         (n.bytes_in(Bytes(0), ByteUnit::GiB), "0 GiB"),
         (n.bytes_in(Bytes(327_680), ByteUnit::GiB), "320 KiB"),

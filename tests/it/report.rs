@@ -3,6 +3,8 @@
 use kvscope::core::report::{Report, Warning, report};
 use kvscope::core::scenario::Scenario;
 use kvscope::core::units::{Bytes, GIB, Tokens};
+use kvscope::view::text::ENGLISH;
+use kvscope::view::{facts, sentence};
 
 fn scenario(pairs: &[(&str, &str)]) -> Scenario {
     let mut res = Scenario::default();
@@ -100,6 +102,106 @@ fn impossible_scenarios_keep_what_was_typed_and_say_so() {
         context_tokens: Tokens(200_812),
         max_position_embeddings: Tokens(131_072)
     }));
+}
+
+#[test]
+fn more_than_can_be_counted_is_no_number() {
+    let most = [
+        ("prompt_tokens", "1048576"),
+        ("thinking_tokens", "1048576"),
+        ("answer_tokens", "1048576"),
+        ("num_samples", "1000"),
+        ("num_seqs", "100000"),
+        ("tensor_parallel_size", "1"),
+    ];
+    let res = report_of(&most);
+    assert_eq!(res.warnings.first(), Some(&Warning::TooLarge));
+    let numbers = ENGLISH.numbers();
+    // 3 × 2^20 tokens × 320 KiB × 10^5 requests × 10^3 samples are 1.0 × 10^20 bytes.
+    for bytes in [res.kv_cache.total_bytes, res.hbm.kv_held_bytes] {
+        assert_eq!(numbers.bytes(bytes), "more than 2^63 bytes");
+        assert_eq!(numbers.bytes_exact(bytes), "more than 2^63 bytes");
+    }
+    assert_eq!(
+        numbers.bytes_short(Bytes(res.hbm.free_bytes.unsigned_abs())),
+        "more than 2^63 bytes"
+    );
+    let page = facts::facts(&scenario(&most), &res, &ENGLISH);
+    let shown = format!(
+        "{page:?} {:?}",
+        sentence::lede(&scenario(&most), &res, &ENGLISH)
+    );
+    assert!(!shown.contains("17,179,869,184"), "{shown}");
+    assert!(!shown.contains("8,589,934,5"), "{shown}");
+    // One token less than too many is said to the byte.
+    assert!(
+        !report_of(&[("num_seqs", "100000")])
+            .warnings
+            .contains(&Warning::TooLarge)
+    );
+    assert_eq!(numbers.percent(u64::MAX, u64::MAX, 0), "? %");
+}
+
+#[test]
+fn the_engine_s_longest_sequence_ends_the_thinking() {
+    let res = report_of(&[
+        ("engine", "vllm"),
+        ("max_model_len", "8192"),
+        ("thinking_tokens", "9000"),
+    ]);
+    assert_eq!(res.fit.max_thinking_tokens, Some(Tokens(8192 - 512 - 300)));
+    assert!(res.fit.is_limited_by_context);
+    assert!(res.warnings.contains(&Warning::ContextAboveMaxModelLen {
+        context_tokens: Tokens(9812),
+        max_model_len: Tokens(8192)
+    }));
+    // Whichever is less.
+    let res = report_of(&[
+        ("engine", "sglang"),
+        ("max_model_len", "1000000"),
+        ("tensor_parallel_size", "8"),
+    ]);
+    assert_eq!(res.fit.max_thinking_tokens, Some(Tokens(131_072 - 812)));
+}
+
+#[test]
+fn a_given_pool_is_used_or_said_to_be_unused() {
+    let unused = |engine, field| {
+        let res = report_of(&[("engine", engine), (field, "1000")]);
+        res.warnings.contains(&Warning::PoolUnused { field })
+    };
+    assert!(unused("exact", "num_blocks"), "blocks without pages");
+    assert!(unused("exact", "num_tokens"), "tokens without pages");
+    assert!(unused("llama.cpp", "num_blocks"), "cells are no blocks");
+    assert!(!unused("vllm", "num_blocks"), "vLLM has blocks");
+    assert!(!unused("sglang", "num_tokens"), "SGLang prints tokens");
+    // More GPUs would not enlarge the pool: the weights alone choose how many.
+    let res = report_of(&[("engine", "vllm"), ("num_blocks", "10")]);
+    assert_eq!(res.hardware.tensor_parallel_size, 2);
+    assert!(!res.fit.fits, "a pool of 160 tokens");
+}
+
+#[test]
+fn nothing_fits_where_the_weights_do_not() {
+    let none = [
+        ("prompt_tokens", "0"),
+        ("thinking_tokens", "0"),
+        ("answer_tokens", "0"),
+        ("tensor_parallel_size", "1"),
+    ];
+    let res = report_of(&none);
+    assert_eq!(res.fit.max_concurrency, 0);
+    assert_eq!(res.fit.max_thinking_tokens, None);
+}
+
+#[test]
+fn a_layout_of_latent_rows_needs_latent_rows() {
+    let warning = Warning::FormatNeedsLatentRows {
+        format: "fp8_ds_mla",
+    };
+    let with = |model| report_of(&[("model", model), ("kv_cache_dtype", "fp8_ds_mla")]).warnings;
+    assert!(with("llama-3.1-70b").contains(&warning));
+    assert!(!with("deepseek-r1").contains(&warning));
 }
 
 #[test]

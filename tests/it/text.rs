@@ -3,9 +3,10 @@
 use kvscope::core::report::{Assumption, Warning, report};
 use kvscope::core::scenario::Scenario;
 use kvscope::core::units::{Bytes, GIB, Tokens};
-use kvscope::view::notes;
 use kvscope::view::sentence::{self, Part, Slot};
 use kvscope::view::text::{ENGLISH, Messages, fill, placeholders};
+use kvscope::view::{fields, notes};
+use serde_json::json;
 
 #[test]
 fn placeholders_are_filled() {
@@ -84,6 +85,35 @@ fn warnings() {
             max_position_embeddings: Tokens(131_072),
         },
         "200,812 tokens are more than the 131,072 this model was trained for; shorten the request or choose a model with a longer context",
+    );
+    check(
+        Warning::ContextAboveMaxModelLen {
+            context_tokens: Tokens(4812),
+            max_model_len: Tokens(4096),
+        },
+        "4,812 tokens are more than the 4,096 of max_model_len, and engines refuse such a request; shorten it or raise max_model_len",
+    );
+    check(
+        Warning::TooLarge,
+        "more than 2^63 bytes are not counted here: amounts that say so, and all that follows from them, are not known; use fewer, shorter or smaller requests",
+    );
+    check(
+        Warning::FormatNeedsLatentRows {
+            format: "fp8_ds_mla",
+        },
+        "fp8_ds_mla is a layout of latent rows, which this model does not keep; engines refuse it: choose another format of the cache",
+    );
+    check(
+        Warning::PoolUnused {
+            field: "num_blocks",
+        },
+        "Pool blocks has no use with this engine, which has no pages here: give the pool in bytes, or choose an engine with pages",
+    );
+    check(
+        Warning::Import {
+            note: "<b>as it was</b>".to_owned(),
+        },
+        "<b>as it was</b>",
     );
     check(
         Warning::KvHeadsReplicated {
@@ -239,42 +269,57 @@ fn field_errors() {
     check(
         "thinking_tokens",
         "many",
-        "thinking_tokens is \"many\": type a whole number from 0 to 1,048,576, such as 4000, 4,000 or 32k",
+        "Thinking is \"many\": type a whole number from 0 to 1,048,576, such as 4000, 4,000 or 32k",
     );
     check(
         "thinking_tokens",
         "9999999",
-        "thinking_tokens is \"9999999\": it may be from 0 to 1,048,576",
+        "Thinking is \"9999999\": it may be from 0 to 1,048,576",
+    );
+    check(
+        "thinking_tokens",
+        "4,8",
+        "Thinking is \"4,8\": type a whole number from 0 to 1,048,576, such as 4000, 4,000 or 32k; a comma stands before each three digits, a decimal point is a full stop",
+    );
+    check(
+        "available_kv_cache_bytes",
+        "4,8 GiB",
+        "Cache pool is \"4,8 GiB\": type an amount from 0 B to 1,048,576 GiB, such as 4.8 GiB, 512 MiB, 1.5 GB or a whole number of bytes; a comma stands before each three digits, a decimal point is a full stop",
+    );
+    check(
+        "overhead_bytes",
+        "1152921504606846976",
+        "Runtime is \"1152921504606846976\": it may be from 0 B to 1,048,576 GiB",
     );
     check(
         "num_seqs",
         "0",
-        "num_seqs is \"0\": it may be from 1 to 100,000",
+        "Requests is \"0\": it may be from 1 to 100,000",
     );
     check(
         "num_seqs",
         "",
-        "num_seqs is empty: type a whole number from 1 to 100,000, such as 4000, 4,000 or 32k",
+        "Requests is empty: type a whole number from 1 to 100,000, such as 4000, 4,000 or 32k",
     );
     check(
         "gpu_memory_utilization",
         "90",
-        "gpu_memory_utilization is \"90\": type a share from 0.01 to 1, such as 0.9",
+        "Use of memory is \"90\": type a share from 0.01 to 1, such as 0.9",
     );
     check(
         "flash_attn",
         "maybe",
-        "flash_attn is \"maybe\": type true or false",
+        "Flash attention is \"maybe\": type true or false",
     );
     check(
         "mamba_cache_mode",
         "magic",
-        "mamba_cache_mode is \"magic\": choose one of none, align, all",
+        "State cache mode is \"magic\": choose one of none, align, all",
     );
     check(
         "state_dtype",
         "int3",
-        "state_dtype is \"int3\": choose one of float32, bf16, float16",
+        "State type is \"int3\": choose one of float32, bf16, float16",
     );
     check(
         "nonsense",
@@ -284,7 +329,7 @@ fn field_errors() {
     check(
         "model",
         "gpt-9",
-        "model is \"gpt-9\": no preset has this id; give the id of a preset, a config or dims",
+        "Model is \"gpt-9\": no preset has this id; give the id of a preset, a config or dims",
     );
 }
 
@@ -345,4 +390,60 @@ fn the_sentence_is_words_and_values() {
     assert_eq!(short.parts.get(1), Some(&Part::Words(" + ".to_owned())));
     assert_eq!(Slot::Thinking.field(), Some("thinking_tokens"));
     assert_eq!(Slot::Total.field(), None);
+}
+
+#[test]
+fn amounts_as_people_type_them() {
+    let rows = [
+        ("4.8 GiB", "5153960755"),
+        ("1,024 MiB", "1073741824"),
+        ("1.5 GB", "1500000000"),
+        ("512", "512"),
+        // Not an amount, so the field refuses it and quotes what was typed.
+        ("4,8 GiB", "4,8 GiB"),
+        ("4.8 GiX", "4.8 GiX"),
+    ];
+    for (input, expected) in rows {
+        assert_eq!(fields::typed("overhead_bytes", input), expected);
+    }
+    assert_eq!(fields::typed("gpu_memory_utilization", "0,85"), "0.85");
+}
+
+/// Notes of the importer that put the numbers in doubt are warnings; the rest is assumed.
+#[test]
+fn what_the_importer_doubts_is_a_warning() {
+    let config = |model_type: &str, n_types: usize| {
+        let config = json!({
+            "model_type": model_type,
+            "num_hidden_layers": 4,
+            "num_attention_heads": 8,
+            "num_key_value_heads": 8,
+            "hidden_size": 512,
+            "layer_types": vec!["full_attention"; n_types],
+        });
+        let (scenario, errors) = Scenario::from_json(&json!({ "model": { "config": config } }));
+        assert_eq!(errors, []);
+        let report = report(&scenario);
+        let lines = report.warnings.iter();
+        lines
+            .map(|warning| notes::warning(warning, &ENGLISH))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        config("supernova", 4).first().map(String::as_str),
+        Some(
+            "model_type \"supernova\" is not known; its layers were read by the general rules, so check the working"
+        )
+    );
+    assert_eq!(
+        config("llama", 9).first().map(String::as_str),
+        Some(
+            "layer_types has 9 entries and num_hidden_layers is 4; the first 4 are taken, so check which is right"
+        )
+    );
+    assert!(
+        config("llama", 4)
+            .iter()
+            .all(|line| !line.contains("layer_types"))
+    );
 }

@@ -78,10 +78,10 @@ fn controls_group(
         if group != "engine" {
             return shown(more.to_vec());
         }
-        let kind = state.scenario().engine.kind;
+        let scenario = state.scenario();
         let own = FIELDS
             .iter()
-            .filter(|field| field.engine == Some(kind))
+            .filter(|field| field.engine.is_some() && field.is_active(&scenario))
             .map(|field| field.key);
         shown(own.chain(more.iter().copied()).collect())
     };

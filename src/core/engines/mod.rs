@@ -258,6 +258,19 @@ pub fn given_pool(setup: &Setup<'_>) -> Option<Bytes> {
     }
 }
 
+/// Sizes of the pool that were given and that the plan has no use for: pages where there are none.
+pub fn unused_pools(setup: &Setup<'_>) -> impl Iterator<Item = &'static str> {
+    let engine = &setup.scenario.engine;
+    let is_unused = match &setup.plan {
+        Plan::Exact | Plan::LlamaCpp(_) => true,
+        Plan::Vllm(_) | Plan::Sglang(_) | Plan::TensorRtLlm(_) => false,
+    };
+    let blocks = engine.num_blocks.map(|_| "num_blocks");
+    let tokens = engine.num_tokens.map(|_| "num_tokens");
+    let given = [blocks, tokens].into_iter().flatten();
+    given.filter(move |_| is_unused)
+}
+
 /// Bytes that the engine reserves on the fullest GPU for `num_seqs` such requests: never less than they hold.
 pub fn reserved_bytes(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> Bytes {
     match &setup.plan {

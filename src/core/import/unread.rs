@@ -50,6 +50,23 @@ pub(super) fn notes(view: &ConfigView<'_>, n_layers: usize) -> Vec<ImportNote> {
             ),
         });
     }
+    let n_mtp = [
+        "num_nextn_predict_layers",
+        "mtp_num_hidden_layers",
+        "mtp_num_layers",
+    ]
+    .into_iter()
+    .find_map(|key| view.number(key))
+    .unwrap_or(0);
+    let n_types = view.list("layer_types").map_or(0, <[Value]>::len);
+    if 0 < n_types && n_types != n_layers && n_types as u64 != n_layers as u64 + n_mtp {
+        res.push(ImportNote {
+            code: "layer_count",
+            message: format!(
+                "layer_types has {n_types} entries and num_hidden_layers is {n_layers}; the first {n_layers} are taken, so check which is right"
+            ),
+        });
+    }
     let unread = view.unread_keys().into_iter().filter(|key| {
         let value = view.fields().get(*key);
         let is_set = match value {

@@ -6,6 +6,10 @@ texts! {
     /// What the reader must know about a scenario, or did not type right.
     pub struct NoteText {
         context_above_trained: "{context_tokens} tokens are more than the {max_position_embeddings} this model was trained for; shorten the request or choose a model with a longer context",
+        context_above_max_model_len: "{context_tokens} tokens are more than the {max_model_len} of max_model_len, and engines refuse such a request; shorten it or raise max_model_len",
+        too_large: "more than 2^63 bytes are not counted here: amounts that say so, and all that follows from them, are not known; use fewer, shorter or smaller requests",
+        format_needs_latent_rows: "{format} is a layout of latent rows, which this model does not keep; engines refuse it: choose another format of the cache",
+        pool_unused: "{field} has no use with this engine, which has no pages here: give the pool in bytes, or choose an engine with pages",
         kv_heads_replicated: "{tensor_parallel_size} GPUs share {num_key_value_heads} KV {num_key_value_heads?head|heads}, so some hold copies: the cache per GPU no longer shrinks",
         attention_heads_not_divisible: "{num_heads} query heads do not divide by a tensor parallel size of {tensor_parallel_size}; engines refuse this: use a divisor of {num_heads}",
         key_value_heads_not_divisible: "{num_heads} KV heads do not divide by a tensor parallel size of {tensor_parallel_size}; engines refuse this, and the fullest GPU is shown: use a divisor of {num_heads}",
@@ -32,6 +36,8 @@ texts! {
         unknown_key: "there is no such field; it was left out",
         not_a_number: "type a whole number, such as 4000, 4,000 or 32k",
         not_a_number_within: "type a whole number from {min} to {max}, such as 4000, 4,000 or 32k",
+        not_bytes_within: "type an amount from {min} to {max}, such as 4.8 GiB, 512 MiB, 1.5 GB or a whole number of bytes",
+        comma: "; a comma stands before each three digits, a decimal point is a full stop",
         out_of_bounds: "it may be from {min} to {max}",
         not_a_share: "type a share from {min} to {max}, such as 0.9",
         not_a_flag: "type true or false",

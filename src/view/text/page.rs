@@ -74,7 +74,7 @@ texts! {
         working_concurrency: "The pool on each GPU is {pool}; {n} requests fit when each is as long as it gets. By the mean over a request's life it would be {mean}, which is what a scheduler that evicts can reach.",
         working_last_token: "The last decode step reads the weights and every running request's cache once: {low} to {high}, likely {likely}. By the data sheet's bandwidth alone it would be {roofline}, which nothing reaches.",
         working_longest: "Found by search over the exact bytes, windows and states included: one more token would not fit.",
-        working_longest_context: "Memory would allow more: the {context} tokens that the model was trained for end it.",
+        working_longest_context: "Memory would allow more: the {context} tokens end it that the model was trained for, or that max_model_len allows.",
         working_at_long: "The same requests, each with this much thinking, found by the same search.",
 
         import_title: "Import a model",

@@ -14,6 +14,8 @@ texts! {
         kilobytes: "{n} kB",
         megabytes: "{n} MB",
         gigabytes: "{n} GB",
+        too_many_bytes: "more than 2^63 bytes",
+        unknown: "?",
         percent: "{n} %",
         microseconds: "{n} µs",
         milliseconds: "{n} ms",

@@ -96,7 +96,7 @@ fn as_many_fit_as_the_report_says() {
             let one = shape.units_of_request(shape.blocks(4812));
             let fits = shape.units / one.max(1);
             let expected =
-                fit::max_concurrency(&setup, &Request::of(&scenario), setup.budget().pool);
+                fit::max_concurrency(&setup, &Request::of(&scenario), setup.budget().room());
             // Whole blocks, where the report counts tokens; one block stands for none.
             let slack = 1 + expected / 50;
             let has_window = setup

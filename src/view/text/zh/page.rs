@@ -14,6 +14,8 @@ pub(super) const UNITS: UnitText = words!(UnitText {
     kilobytes: "{n} kB",
     megabytes: "{n} MB",
     gigabytes: "{n} GB",
+    too_many_bytes: "超过 2^63 字节",
+    unknown: "？",
     percent: "{n}%",
     microseconds: "{n} 微秒",
     milliseconds: "{n} 毫秒",
@@ -190,7 +192,7 @@ pub(super) const PAGE: PageText = words!(PageText {
     working_concurrency: "每块 GPU 上的缓存池是 {pool}；每个请求都写到最长时，放得下 {n} 个。按请求整个过程的平均是 {mean} 个，这是会驱逐请求的调度器能达到的。",
     working_last_token: "最后一步解码要把权重和每个运行中请求的缓存各读一遍：{low} 到 {high}，很可能是 {likely}。单按标称带宽是 {roofline}，没有谁能达到。",
     working_longest: "在精确的字节数上搜索得到，窗口和状态都算在内：再多一个 token 就放不下。",
-    working_longest_context: "显存还放得下更多；到模型训练时的 {context} 个 token 为止。",
+    working_longest_context: "显存还放得下更多；到模型训练时的、或 max_model_len 允许的 {context} 个 token 为止。",
     working_at_long: "同样的请求，每个都思考这么多，用同样的搜索得到。",
 
     import_title: "导入模型",
@@ -229,6 +231,10 @@ pub(super) const PAGE: PageText = words!(PageText {
 /// Warnings, assumptions, errors of fields.
 pub(super) const NOTES: NoteText = words!(NoteText {
     context_above_trained: "{context_tokens} 个 token 超过了模型训练时的 {max_position_embeddings} 个；请缩短请求，或选上下文更长的模型",
+    context_above_max_model_len: "{context_tokens} 个 token 超过了 max_model_len 的 {max_model_len} 个，引擎会拒绝这样的请求；请缩短请求，或调大 max_model_len",
+    too_large: "超过 2^63 字节的量这里不再计算：写明如此的量，以及由它推出的一切，都是未知的；请用更少、更短或更小的请求",
+    format_needs_latent_rows: "{format} 是潜在行的存储方式，而这个模型不存潜在行；引擎会拒绝：请选别的缓存格式",
+    pool_unused: "“{field}”在这个引擎下不起作用，因为这里没有分页：请以字节给出缓存池，或选择分页的引擎",
     kv_heads_replicated: "{tensor_parallel_size} 块 GPU 分 {num_key_value_heads} 个 KV 头，有些只能存副本：每块 GPU 的缓存不再变小",
     attention_heads_not_divisible: "{num_heads} 个查询头不能被张量并行数 {tensor_parallel_size} 整除；引擎会拒绝：请用 {num_heads} 的约数",
     key_value_heads_not_divisible: "{num_heads} 个 KV 头不能被张量并行数 {tensor_parallel_size} 整除；引擎会拒绝，这里显示的是最满的 GPU：请用 {num_heads} 的约数",
@@ -255,6 +261,8 @@ pub(super) const NOTES: NoteText = words!(NoteText {
     unknown_key: "没有这个字段，已忽略",
     not_a_number: "请写一个整数，例如 4000、4,000 或 32k",
     not_a_number_within: "请写一个从 {min} 到 {max} 的整数，例如 4000、4,000 或 32k",
+    not_bytes_within: "请写一个从 {min} 到 {max} 的量，例如 4.8 GiB、512 MiB、1.5 GB，或整数字节",
+    comma: "；逗号只用来每三位分组，小数点写作“.”",
     out_of_bounds: "可以从 {min} 到 {max}",
     not_a_share: "请写一个从 {min} 到 {max} 的比例，例如 0.9",
     not_a_flag: "请写 true 或 false",
