@@ -75,16 +75,13 @@ pub fn import_config(text: &str, name: Option<String>) -> Result<JsValue, JsErro
     }))
 }
 
-/// A model for the page, which has no importer, as a line of its own: `kind` says whether `text` is a file (`file`), the
-/// scenario's field `model` (`model`), or that field of which the dimensions `dims` change (`edit`).
+/// A model for the page, which has no importer, as a line of its own: `kind` says whether `text` is the scenario's field
+/// `model` (`model`), or that field of which the dimensions `dims` change (`edit`).
 #[wasm_bindgen(js_name = resolveModel, skip_typescript)]
 pub fn resolve_model(kind: &str, text: &str, name: &str, dims: &str) -> Result<String, JsError> {
     let choice = match kind {
-        "file" => ModelChoice::from_text(text, name),
         "edit" => edited(text, dims, name),
-        _ => serde_json::from_str(text)
-            .map_err(|error| format!("not JSON: {error}"))
-            .and_then(|value: Value| ModelChoice::from_json(&value)),
+        _ => ModelChoice::from_json_text(text),
     };
     choice
         .map(|choice| resolved::choice_to_line(&choice))

@@ -1,44 +1,20 @@
-//! What the page asks of the module with the importer, which is loaded when it is first asked.
+//! The models that the page asks the module with the importer for.
 
-use std::cell::RefCell;
-
-use js_sys::{Function, Promise};
-use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_futures::spawn_local;
 
-use crate::core::resolved;
-use crate::core::scenario::ModelChoice;
+use crate::core::scenario::{FieldError, ModelChoice, Problem, cut};
+use crate::core::{link, resolved};
 use crate::view::model_edit::Edit;
 
-#[wasm_bindgen]
-extern "C" {
-    /// The module with the importer.
-    #[derive(Clone)]
-    type Doors;
-
-    #[wasm_bindgen(method, catch, js_name = resolveModel)]
-    fn resolve_model(
-        this: &Doors,
-        kind: &str,
-        text: &str,
-        name: &str,
-        dims: &str,
-    ) -> Result<String, JsValue>;
-}
-
-thread_local! {
-    static LOAD: RefCell<Option<Function>> = const { RefCell::new(None) };
-    static DOORS: RefCell<Option<Doors>> = const { RefCell::new(None) };
-}
+use super::options::PageOptions;
+use super::rooms::{self, Doors};
+use super::state::State;
 
 /// A model that the page cannot read by itself.
 pub(crate) enum Question {
     /// The scenario's field `model`, of a link or a program.
     Model(String),
-    /// A file's text, and the name that its reader gave it.
-    File(String, String),
     /// A model with other dimensions.
     Edit(Edit),
 }
@@ -63,20 +39,10 @@ impl Refusal {
     }
 }
 
-/// How the module is loaded: a function without arguments that gives a promise of it.
-pub(crate) fn set_loader(load: Function) {
-    LOAD.set(Some(load));
-}
-
-/// Whether an answer needs no download.
-pub(crate) fn is_loaded() -> bool {
-    DOORS.with_borrow(Option::is_some)
-}
-
 /// Asks, and hands the answer on when it is there.
-pub(crate) fn ask(question: Question, then: impl FnOnce(Result<ModelChoice, Refusal>) + 'static) {
+fn ask(question: Question, then: impl FnOnce(Result<ModelChoice, Refusal>) + 'static) {
     spawn_local(async move {
-        let answer = match doors().await {
+        let answer = match rooms::doors().await {
             Ok(doors) => answer(&doors, question),
             Err(error) => Err(Refusal::NotLoaded(message_of(&error))),
         };
@@ -87,7 +53,6 @@ pub(crate) fn ask(question: Question, then: impl FnOnce(Result<ModelChoice, Refu
 fn answer(doors: &Doors, question: Question) -> Result<ModelChoice, Refusal> {
     let line = match &question {
         Question::Model(json) => doors.resolve_model("model", json, "", ""),
-        Question::File(text, name) => doors.resolve_model("file", text, name, ""),
         Question::Edit(edit) => doors.resolve_model("edit", &edit.model, &edit.name, &edit.dims),
     };
     let choice = line
@@ -100,20 +65,52 @@ fn answer(doors: &Doors, question: Question) -> Result<ModelChoice, Refusal> {
     choice.map_err(Refusal::NoModel)
 }
 
-async fn doors() -> Result<Doors, JsValue> {
-    if let Some(doors) = DOORS.with_borrow(Option::clone) {
-        return Ok(doors);
-    }
-    let load = LOAD.with_borrow(Option::clone).ok_or(JsValue::NULL)?;
-    let promise: Promise = load.call0(&JsValue::NULL)?.dyn_into()?;
-    let doors: Doors = JsFuture::from(promise).await?.unchecked_into();
-    DOORS.set(Some(doors.clone()));
-    Ok(doors)
-}
-
-fn message_of(error: &JsValue) -> String {
+pub(crate) fn message_of(error: &JsValue) -> String {
     error.dyn_ref::<js_sys::Error>().map_or_else(
         || error.as_string().unwrap_or_default(),
         |error| String::from(error.message()),
     )
+}
+
+impl State {
+    /// Shows what another fragment describes: with the page's options of it, or, without `base`, its scenario alone. A
+    /// model that has to be read first leaves what is shown until it is there.
+    pub(crate) fn open(&self, fragment: &str, base: Option<PageOptions>) {
+        let state = *self;
+        let Some(model) = link::unknown_model(fragment) else {
+            state.asked.set(state.asked.peek() + 1);
+            state.show(fragment, base);
+            return;
+        };
+        let fragment = fragment.to_owned();
+        state.ask(Question::Model(model.clone()), move |answer| match answer {
+            Ok(_) | Err(Refusal::NoModel(_)) => state.show(&fragment, base),
+            Err(Refusal::NotLoaded(message)) => state.errors.set(vec![FieldError {
+                key: "model".to_owned(),
+                given: cut(&model, 60),
+                problem: Problem::NotAModel(message),
+            }]),
+            Err(Refusal::Overtaken) => {}
+        });
+    }
+
+    /// Asks for a model.
+    pub(crate) fn ask(
+        &self,
+        question: Question,
+        then: impl FnOnce(Result<ModelChoice, Refusal>) + 'static,
+    ) {
+        let state = *self;
+        let number = state.asked.peek() + 1;
+        state.asked.set(number);
+        state.is_reading.set(!rooms::are_open());
+        ask(question, move |answer| {
+            if state.asked.peek() == number {
+                state.is_reading.set(false);
+                then(answer);
+            } else {
+                then(Err(Refusal::Overtaken));
+            }
+        });
+    }
 }

@@ -4,31 +4,34 @@
     unreachable_pub,
     reason = "wasm-bindgen and leptos make public items of what JavaScript and views reach"
 )]
+#![cfg_attr(
+    not(all(feature = "doors", feature = "page")),
+    allow(
+        dead_code,
+        reason = "what both modules share, neither uses up; natively and in lints both are on"
+    )
+)]
+
+mod browser;
+mod cell;
+mod el;
+mod options;
+mod state;
 
 #[cfg(feature = "doors")]
 mod api;
+#[cfg(feature = "doors")]
+mod panels;
 
 #[cfg(feature = "page")]
 mod ask;
 #[cfg(feature = "page")]
-mod browser;
-#[cfg(feature = "page")]
-mod cell;
-#[cfg(feature = "page")]
 mod controls;
-#[cfg(feature = "page")]
-mod el;
 #[cfg(feature = "page")]
 mod figures;
 #[cfg(feature = "page")]
 mod mount;
 #[cfg(feature = "page")]
-mod options;
-#[cfg(feature = "page")]
 mod page;
 #[cfg(feature = "page")]
-mod panels;
-#[cfg(feature = "page")]
-mod state;
-#[cfg(feature = "page")]
-mod widgets;
+mod rooms;

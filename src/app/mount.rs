@@ -9,10 +9,10 @@ use web_sys::HtmlElement;
 
 use crate::core::link;
 
-use super::ask;
 use super::browser;
 use super::options::PageOptions;
 use super::page::page;
+use super::rooms;
 use super::state::State;
 
 /// A mounted page. It stays when JavaScript forgets this handle; only [`Mount::unmount`] removes it.
@@ -35,7 +35,7 @@ pub fn mount(
     doors: js_sys::Function,
 ) -> Mount {
     browser::report_panics();
-    ask::set_loader(doors);
+    rooms::set_loader(doors);
     let mut errors = Vec::new();
     let pairs = link::from_fragment(options, PageOptions::KEYS).other;
     let page_options = PageOptions::default().with_pairs(&pairs, &mut errors);

@@ -9,13 +9,12 @@ use leptos::tachys::view::any_view::{AnyView, IntoAny};
 use crate::view::text::fill;
 use crate::view::{facts, notes};
 
-use super::controls::model_picker::model_picker;
 use super::controls::sentence::{lede, short};
 use super::controls::{controls, row};
 use super::el::{El, button, dynamic, el, list};
 use super::figures::figure;
 use super::options::Theme;
-use super::panels::{import, share, working};
+use super::rooms;
 use super::state::{State, state};
 
 /// Everything inside the mount's element.
@@ -34,8 +33,7 @@ pub(crate) fn page(state: State) -> AnyView {
                 whole().view()
             }
         }))
-        .child(model_picker())
-        .child(import())
+        .child(rooms::dialogs(state))
         .view()
 }
 
@@ -58,7 +56,7 @@ fn whole() -> El {
                 .child(figure("growth")),
         )
         .child(figure("sweep"))
-        .child(working());
+        .child(rooms::panel("working"));
     let toggle = el("button")
         .attr("type", "button")
         .class("sheet-toggle primary")
@@ -84,7 +82,6 @@ fn whole() -> El {
                 .child(el("div").class("columns").child(panel).child(figures)),
         )
         .child(toggle)
-        .child(share())
 }
 
 /// Chosen parts, with chosen controls above them.
@@ -100,7 +97,7 @@ fn embed() -> El {
     let part = |part| match part {
         "sentence" => lede().view(),
         "facts" => fact_row().view(),
-        "working" => working().view(),
+        "working" => rooms::panel("working").view(),
         id => figure(id).view(),
     };
     el("main")
@@ -122,9 +119,15 @@ fn header() -> El {
     let doors = el("nav")
         .attr("aria-label", &*text.doors)
         .child(
-            button(&text.import_button, move || state.is_importing.set(true)).testid("import-open"),
+            button(&text.import_button, move || {
+                rooms::open(state, "import", "")
+            })
+            .testid("import-open"),
         )
-        .child(button(&text.share_button, move || state.is_sharing.set(true)).testid("share-open"))
+        .child(
+            button(&text.share_button, move || rooms::open(state, "share", ""))
+                .testid("share-open"),
+        )
         .child(
             button("◐", next_theme)
                 .testid("theme")

@@ -8,11 +8,10 @@ use leptos::prelude::*;
 
 use crate::core::link;
 use crate::core::report::{Report, report};
-use crate::core::scenario::{FieldError, ModelChoice, ParallelSize, Problem, Scenario, cut, field};
+use crate::core::scenario::{FieldError, ModelChoice, ParallelSize, Scenario, field};
 use crate::view::sentence;
 use crate::view::text::{self, Messages};
 
-use super::ask::{self, Question, Refusal};
 use super::options::PageOptions;
 
 /// A scenario pinned for comparison, with its name.
@@ -33,15 +32,19 @@ pub(crate) struct State {
     /// How the page is shown.
     options: Cell<Arc<PageOptions>>,
     /// How many models were asked for, so that only the newest answer counts.
-    asked: Cell<u32>,
+    pub(crate) asked: Cell<u32>,
     /// Whether the module that reads models is on its way.
     pub(crate) is_reading: Cell<bool>,
-    /// Whether the list of models is open.
-    pub(crate) is_picking: Cell<bool>,
-    /// Whether the door for files is open.
-    pub(crate) is_importing: Cell<bool>,
-    /// Whether the link is shown.
-    pub(crate) is_sharing: Cell<bool>,
+    /// The dialog that is open; empty: none.
+    pub(crate) dialog: Cell<&'static str>,
+    /// What of it was asked for.
+    pub(crate) detail: Cell<String>,
+    /// The panels of the other module, once they are there.
+    #[cfg(feature = "page")]
+    pub(crate) panels: super::rooms::Slot,
+    /// Where its dialogs stand.
+    #[cfg(feature = "page")]
+    pub(crate) dialogs: super::el::ElRef,
     /// Scenarios to compare with.
     pub(crate) pins: Cell<Vec<Pin>>,
     /// The report of the scenario at its end.
@@ -80,9 +83,12 @@ impl State {
             options: Cell::new(Arc::new(options)),
             asked: Cell::new(0),
             is_reading: Cell::new(false),
-            is_picking: Cell::new(false),
-            is_importing: Cell::new(false),
-            is_sharing: Cell::new(false),
+            dialog: Cell::new(""),
+            detail: Cell::new(String::new()),
+            #[cfg(feature = "page")]
+            panels: StoredValue::new_local(None),
+            #[cfg(feature = "page")]
+            dialogs: super::el::ElRef::new(),
             pins: Cell::new(Vec::new()),
             report: full,
             now,
@@ -91,28 +97,8 @@ impl State {
         }
     }
 
-    /// Shows what another fragment describes: with the page's options of it, or, without `base`, its scenario alone. A
-    /// model that has to be read first leaves what is shown until it is there.
-    pub(crate) fn open(&self, fragment: &str, base: Option<PageOptions>) {
-        let state = *self;
-        let Some(model) = link::unknown_model(fragment) else {
-            state.asked.set(state.asked.peek() + 1);
-            state.show(fragment, base);
-            return;
-        };
-        let fragment = fragment.to_owned();
-        state.ask(Question::Model(model.clone()), move |answer| match answer {
-            Ok(_) | Err(Refusal::NoModel(_)) => state.show(&fragment, base),
-            Err(Refusal::NotLoaded(message)) => state.errors.set(vec![FieldError {
-                key: "model".to_owned(),
-                given: cut(&model, 60),
-                problem: Problem::NotAModel(message),
-            }]),
-            Err(Refusal::Overtaken) => {}
-        });
-    }
-
-    fn show(&self, fragment: &str, base: Option<PageOptions>) {
+    /// Shows what another fragment describes: with the page's options of it, or, without `base`, its scenario alone.
+    pub(crate) fn show(&self, fragment: &str, base: Option<PageOptions>) {
         let keeps_options = base.is_none();
         let (scenario, options, errors) = read_fragment(fragment, base.unwrap_or_default());
         if !keeps_options {
@@ -120,26 +106,6 @@ impl State {
         }
         self.errors.set(errors);
         self.replace(scenario);
-    }
-
-    /// Asks for a model.
-    pub(crate) fn ask(
-        &self,
-        question: Question,
-        then: impl FnOnce(Result<ModelChoice, Refusal>) + 'static,
-    ) {
-        let state = *self;
-        let number = state.asked.peek() + 1;
-        state.asked.set(number);
-        state.is_reading.set(!ask::is_loaded());
-        ask::ask(question, move |answer| {
-            if state.asked.peek() == number {
-                state.is_reading.set(false);
-                then(answer);
-            } else {
-                then(Err(Refusal::Overtaken));
-            }
-        });
     }
 
     /// Shows this model, its weights as they were chosen.
@@ -235,6 +201,14 @@ impl State {
 }
 
 impl State {
+    /// Shows the model of a file, with its weights stored as it says.
+    pub(crate) fn take_file_model(&self, model: ModelChoice) {
+        self.replace(with_stored_weights(Scenario {
+            model,
+            ..Scenario::clone(&self.scenario.peek())
+        }));
+    }
+
     /// Shows a preset, with its weights stored as its makers ship them.
     pub(crate) fn choose_model(&self, id: &str) {
         let mut changed = Scenario::clone(&self.scenario.peek());
@@ -242,35 +216,6 @@ impl State {
             self.asked.set(self.asked.peek() + 1);
             self.replace(with_stored_weights(changed));
         }
-    }
-
-    /// Shows the model of a pasted or dropped text, and hands on what went wrong: what the text is, and what to do; the
-    /// scenario stays.
-    pub(crate) fn import_text(
-        &self,
-        content: &str,
-        file_name: &str,
-        then: impl FnOnce(Result<(), String>) + 'static,
-    ) {
-        if content.trim().is_empty() {
-            then(Err(self.text.page.import_empty.to_string()));
-            return;
-        }
-        let state = *self;
-        let name = Some(file_name.trim_end_matches(".json"))
-            .filter(|name| !name.is_empty() && *name != "config")
-            .unwrap_or_default();
-        self.ask(
-            Question::File(content.to_owned(), name.to_owned()),
-            move |answer| {
-                then(answer.map_err(Refusal::message).map(|model| {
-                    state.replace(with_stored_weights(Scenario {
-                        model,
-                        ..Scenario::clone(&state.scenario.peek())
-                    }));
-                }));
-            },
-        );
     }
 }
 
@@ -291,7 +236,9 @@ fn with_stored_weights(mut scenario: Scenario) -> Scenario {
 fn next_id_prefix() -> &'static str {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    Box::leak(format!("kv{count}").into_boxed_str())
+    // The two modules count apart.
+    let module = if cfg!(feature = "page") { "kv" } else { "kvp" };
+    Box::leak(format!("{module}{count}").into_boxed_str())
 }
 
 fn read_fragment(fragment: &str, base: PageOptions) -> (Scenario, PageOptions, Vec<FieldError>) {

@@ -992,7 +992,7 @@ impl ModelChoice {
     /// Reads `{"config": …, "name": …}` or `{"dims": …}`. A program without the importer knows only the models that were
     /// read for it elsewhere, see [`super::resolved`].
     #[cfg(not(feature = "doors"))]
-    fn from_json_text(text: &str) -> Result<Self, String> {
+    pub(crate) fn from_json_text(text: &str) -> Result<Self, String> {
         super::resolved::known(text)
     }
 }
@@ -1014,10 +1014,16 @@ impl ModelSource {
 
 #[cfg(feature = "doors")]
 impl ModelChoice {
-    fn from_json_text(text: &str) -> Result<Self, String> {
-        let value: Value =
-            serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
-        Self::from_json(&value)
+    pub(crate) fn from_json_text(text: &str) -> Result<Self, String> {
+        // A model comes again with every step of a drag.
+        if super::resolved::is_known(text) {
+            return super::resolved::known(text);
+        }
+        let answer = serde_json::from_str(text)
+            .map_err(|error| format!("not JSON: {error}"))
+            .and_then(|value: Value| Self::from_json(&value));
+        super::resolved::remember(text.to_owned(), answer.clone());
+        answer
     }
 
     /// Reads the text of a `config.json`, under the name its reader gave it (empty: the file's own).

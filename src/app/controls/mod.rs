@@ -1,6 +1,6 @@
 //! The controls: each is bound to one row of the field table.
 
-pub(crate) mod model_picker;
+pub(crate) mod model;
 pub(crate) mod number;
 pub(crate) mod select;
 pub(crate) mod sentence;
@@ -102,7 +102,7 @@ fn controls_group(
 /// The control of one field.
 pub(crate) fn row(key: &'static str) -> El {
     match fields::widget(key) {
-        fields::Widget::Model => model_picker::model_controls(),
+        fields::Widget::Model => model::model_controls(),
         fields::Widget::Select => select::select_row(key),
         fields::Widget::Flag => select::flag_row(key),
         fields::Widget::Number => number::number_row(key),

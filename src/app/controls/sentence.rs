@@ -8,6 +8,7 @@ use web_sys::PointerEvent;
 
 use crate::app::browser;
 use crate::app::el::{El, dynamic, el, words};
+use crate::app::rooms;
 use crate::app::state::state;
 use crate::core::report::bounds_of;
 use crate::view::sentence::{self, Part, Slot};
@@ -108,7 +109,7 @@ fn part(slot: Option<Slot>, text: impl Fn() -> String + Send + 'static) -> AnyVi
             .testid("sentence-model")
             .attr("aria-haspopup", "dialog")
             .flag_with("disabled", move || state.options().is_locked("model"))
-            .on("click", move |_| state.is_picking.set(true))
+            .on("click", move |_| rooms::open(state, "models", ""))
             .text_with(text)
             .view(),
         (Slot::KvCacheDtype | Slot::Gpus, Some(key)) => {

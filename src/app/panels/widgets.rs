@@ -1,15 +1,15 @@
 //! Small pieces that several panels share.
 
-use super::cell::Cell;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlDialogElement;
 
-use super::el::{El, ElRef, button, dynamic, el};
-use super::state::state;
+use crate::app::el::{El, ElRef, button, dynamic, el};
+use crate::app::state::state;
 
-/// Opens a modal dialog while the signal is true, and closes it when it is not.
-pub(crate) fn open_while(dialog: ElRef, is_open: Cell<bool>) {
+/// Opens a modal dialog while it is the one that is open, and closes it when it is not.
+pub(crate) fn open_while(dialog: ElRef, id: &'static str) {
+    let open = state().dialog;
     Effect::new(move |_| {
         let Some(dialog) = dialog
             .get()
@@ -17,7 +17,7 @@ pub(crate) fn open_while(dialog: ElRef, is_open: Cell<bool>) {
         else {
             return;
         };
-        if is_open.get() {
+        if open.get() == id {
             if !dialog.open() {
                 let _shown = dialog.show_modal();
             }
@@ -30,22 +30,26 @@ pub(crate) fn open_while(dialog: ElRef, is_open: Cell<bool>) {
 /// A modal dialog with a title and a button that closes it. Its content is made when it is opened.
 pub(crate) fn modal(
     title: &'static str,
-    is_open: Cell<bool>,
-    testid: &'static str,
+    id: &'static str,
     content: impl Fn() -> El + Send + 'static,
 ) -> El {
     let dialog = ElRef::new();
-    open_while(dialog, is_open);
+    open_while(dialog, id);
+    let state = state();
     let close =
-        button("✕", move || is_open.set(false)).attr("aria-label", &*state().text.page.close);
+        button("✕", move || state.dialog.set("")).attr("aria-label", &*state.text.page.close);
     el("dialog")
         .reference(dialog)
-        .testid(testid)
+        .testid(id)
         .attr("aria-label", title)
-        .on("close", move |_| is_open.set(false))
+        .on("close", move |_| {
+            if state.dialog.peek() == id {
+                state.dialog.set("");
+            }
+        })
         .child(el("header").child(el("h2").text(title)).child(close))
         .child(dynamic(move || {
-            if is_open.get() {
+            if state.dialog.get() == id {
                 content().view()
             } else {
                 ().into_any()
