@@ -25,6 +25,29 @@ export function report(scenario?: Scenario | Link): Report;
  */
 export function importConfig(text: string, name?: string): ImportedModel;
 
+/**
+ * Reads the header of a GGUF file of any size, slice by slice; the weights are never read.
+ *
+ * @param file the file, or all files of a split model in any order
+ * @returns a promise, rejected with an Error that says what the file is or what is wrong with it
+ */
+export function importGguf(file: FileSource | FileSource[]): Promise<ImportedGguf>;
+
+/**
+ * Reads what vLLM, SGLang, TensorRT-LLM or llama.cpp prints when it starts.
+ *
+ * @param scenario what is shown now; fields that the log does not decide stay
+ */
+export function readLog(text: string, scenario?: Scenario | Link): LogReading;
+
+/**
+ * Reads files and texts, whatever they are, and joins them into one scenario: a `config.json`, the index of its weights,
+ * safetensors and GGUF files by their headers, logs, what `nvidia-smi` or `rocm-smi` prints, a link.
+ *
+ * @param scenario what is shown now; fields that nothing decides stay
+ */
+export function readFiles(files: (FileSource | string)[], scenario?: Scenario | Link): Promise<FilesReading>;
+
 /** The models and accelerators to choose from. */
 export function presets(): Presets;
 
@@ -84,8 +107,8 @@ export interface MountOptions {
 
 /** Everything that the reader chooses. A field that is absent has its default. */
 export interface Scenario {
-  /** A preset's id, a `config.json`, or dimensions with the names of one. Default `llama-3.1-70b`. */
-  model?: string | { config: object; name?: string } | { dims: object; name?: string };
+  /** A preset's id, a `config.json`, dimensions with the names of one, or a GGUF file's header. Default `llama-3.1-70b`. */
+  model?: string | Model;
   /** Storage of the weights. Default `bf16`. */
   weight_format?: string;
   /** Storage of the cache, for K and V apart if need be. Default `bf16`. */
@@ -125,6 +148,19 @@ export interface Scenario {
   /** Which engine lays the cache out. Default `{ kind: 'exact' }`. */
   engine?: Engine;
 }
+
+/**
+ * A model that is not a preset, or a preset with the exact bytes of its weights. `gguf` is a header as `importGguf` gives it.
+ */
+export type Model = (
+  | { config: object; name?: string }
+  | { dims: object; name?: string }
+  | { preset: string }
+  | { gguf: object; name?: string }
+) & {
+  /** Exact bytes of the weights, from a file beside the configuration. */
+  weight_bytes?: number;
+};
 
 /** An engine and its settings; their names are the engine's own. */
 export type Engine = EngineKind & {
@@ -413,9 +449,148 @@ export interface ImportedModel {
   model_type: string;
   num_hidden_layers: number;
   /** What was assumed or left out. */
-  notes: unknown[];
+  notes: ImportNote[];
   /** For a scenario's field `model`. */
-  model: { config: object; name: string };
+  model: Model;
+}
+
+/** A file as a browser or Node has it, or its bytes. */
+export type FileSource = Blob | ArrayBuffer | Uint8Array;
+
+/** Fields of a scenario with their values, as links have them. */
+export type Fields = { [field: string]: string };
+
+/** A model that was read from the header of a GGUF file. */
+export interface ImportedGguf {
+  name: string;
+  /** The architecture. */
+  model_type: string;
+  num_hidden_layers: number;
+  /** Bytes of all tensors; null: not all files of a split model were given. */
+  weight_bytes: number | null;
+  /** What was assumed or left out. */
+  notes: ImportNote[];
+  /** For a scenario's field `model`. */
+  model: Model;
+  /** Other fields that the file decides: how the weights are stored, whether it has the keys of latent attention. */
+  fields: Fields;
+}
+
+/** What a log says. */
+export interface LogReading {
+  /** Null when no line is one of an engine's. */
+  engine: 'vllm' | 'sglang' | 'tensorrt-llm' | 'llama.cpp' | null;
+  /** The model as the log names it. */
+  model_name: string | null;
+  /** The scenario with what the log says. */
+  scenario: Scenario;
+  /** The fields that it decides. */
+  fields: Fields;
+  /** Its figures beside ours. */
+  comparison: Comparison[];
+  notes: ImportNote[];
+  /** Values that the scenario did not take. */
+  errors: FieldError[];
+}
+
+/** What some files together say. */
+export interface FilesReading {
+  /** What each of them is, in order. */
+  files: FileReading[];
+  /** Null when nothing could be read, or what was read does not go together. */
+  scenario: Scenario | null;
+  /** Why what was read does not go together. */
+  error: string | null;
+  /** The fields that a log, the machine and a GGUF file decide. */
+  fields: Fields;
+  /** The figures of a log beside ours. */
+  comparison: Comparison[];
+  devices: Device[];
+  notes: ImportNote[];
+  /** Values that the scenario did not take. */
+  errors: FieldError[];
+}
+
+/** One of the files. */
+export interface FileReading {
+  /** Empty for bytes and texts. */
+  name: string;
+  kind:
+    | 'config'
+    | 'safetensors_index'
+    | 'safetensors'
+    | 'gguf'
+    | 'log'
+    | 'nvidia_smi'
+    | 'rocm_smi'
+    | 'link'
+    | 'unknown';
+  /** The engine whose log it is. */
+  engine: string | null;
+  /** What is wrong with it. */
+  error: string | null;
+}
+
+/** A printed figure beside ours. */
+export interface Comparison {
+  what:
+    | 'available_bytes'
+    | 'num_blocks'
+    | 'kv_cache_size_tokens'
+    | 'max_concurrency'
+    | 'needed_bytes'
+    | 'max_model_len_that_fits'
+    | 'k_bytes'
+    | 'v_bytes'
+    | 'cache_bytes'
+    | 'cache_tokens'
+    | 'weight_bytes'
+    | 'activation_bytes';
+  /** The cache it is of, when it is of one of several. */
+  cache: string | null;
+  /** In bytes, tokens or times. */
+  printed: number;
+  /** Ours; where the log prints the pool rounded, all from `low` to `high` follow from it. Null: there is no such figure. */
+  computed: { value: number; low: number; high: number } | null;
+  /** Whether the two agree to the printed digits. */
+  agrees: boolean;
+  /** Why they differ, or under what reading they agree; null: they are the same. */
+  reason: ComparisonReason | null;
+  /** The reason as a sentence. */
+  message: string;
+  /** The line of the log. */
+  line: string;
+}
+
+/** Why a printed figure differs, or how it is to be read. */
+export type ComparisonReason =
+  | {
+      code:
+        | 'rounding'
+        | 'older_meaning'
+        | 'smallest_rank'
+        | 'units'
+        | 'padding'
+        | 'other_model'
+        | 'not_modelled'
+        | 'unknown';
+    }
+  | { code: 'setting'; key: string; value: string };
+
+/** An accelerator of the machine. */
+export interface Device {
+  /** As it is printed. */
+  name: string;
+  memory_bytes: number | null;
+  used_bytes: number | null;
+  /** The accelerator among the presets. */
+  gpu: string | null;
+}
+
+/** Something that the reader of a file should know. */
+export interface ImportNote {
+  code: string;
+  message: string;
 }
 
 /** What there is to choose from. */

@@ -44,6 +44,9 @@ function call(name, args) {
 
 export const report = (...args) => call('report', args);
 export const importConfig = (...args) => call('importConfig', args);
+export const importGguf = async (...args) => call('importGguf', args);
+export const readLog = (...args) => call('readLog', args);
+export const readFiles = async (...args) => call('readFiles', args);
 export const presets = (...args) => call('presets', args);
 export const toLink = (...args) => call('toLink', args);
 export const fromLink = (...args) => call('fromLink', args);

@@ -8,15 +8,20 @@ use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::core::import::edited::edited;
+use crate::core::import::files::{FileReader, join_files};
 use crate::core::import::hf_config;
+use crate::core::import::log::{self, Comparison, Setting};
+use crate::core::import::recognise::{Part, join};
 use crate::core::report::report as report_of;
 use crate::core::scenario::ModelChoice;
 use crate::core::scenario::{FieldError, Scenario, cut};
 use crate::core::{link, presets, resolved};
 use crate::view::chart::{self, Input};
 use crate::view::svg::Theme as Colors;
-use crate::view::text::{ENGLISH, Messages};
-use crate::view::{charts, notes};
+use crate::view::text::{self, ENGLISH, Messages};
+use crate::view::{charts, comparison, notes};
+
+use super::files;
 
 /// The keys of a link that are the page's own; here they are read over.
 const PAGE_KEYS: &[&str] = &["embed", "controls", "lock", "theme"];
@@ -73,6 +78,108 @@ pub fn import_config(text: &str, name: Option<String>) -> Result<JsValue, JsErro
         "notes": model.notes,
         "model": { "config": config, "name": name.unwrap_or_default() },
     }))
+}
+
+/// Reads the header of a GGUF file, or of the files of a split one: the scenario field `model` that stands for it, and what
+/// the file decides beside.
+#[wasm_bindgen(js_name = importGguf, skip_typescript)]
+pub async fn import_gguf(file: JsValue) -> Result<JsValue, JsError> {
+    let mut parts = Vec::new();
+    for reader in read_all(file).await {
+        let (name, kind) = (cut(reader.name(), 80), reader.kind());
+        match reader.finish() {
+            Ok(part @ Part::Gguf(..)) => parts.push(part),
+            Ok(_) => {
+                return Err(JsError::new(&format!(
+                    "{name:?} is no GGUF file but a {}; give it to readFiles",
+                    kind.id()
+                )));
+            }
+            Err(error) => return Err(JsError::new(&error.to_string())),
+        }
+    }
+    let patch = join(parts).map_err(|error| JsError::new(&error.to_string()))?;
+    let Some(model) = patch.model else {
+        return Err(JsError::new("no file was given; give a GGUF file"));
+    };
+    let weight_bytes = model.config.stored.and_then(|stored| stored.bytes);
+    from_value(&json!({
+        "name": model.config.name,
+        "model_type": model.config.model_type,
+        "num_hidden_layers": model.config.layers.len(),
+        "weight_bytes": weight_bytes,
+        "notes": model.config.notes,
+        "model": model.to_json(),
+        "fields": fields_json(&patch.file),
+    }))
+}
+
+/// Reads start-up text of an engine: what it says of the setup, the scenario that follows from it and from `scenario`, and
+/// its figures beside ours.
+#[wasm_bindgen(js_name = readLog, skip_typescript)]
+pub fn read_log(text: &str, scenario: JsValue) -> Result<JsValue, JsError> {
+    let (mut scenario, _) = read_scenario(&scenario)?;
+    let log = log::read(text);
+    let errors = log.apply(&mut scenario);
+    from_value(&json!({
+        "engine": log.engine,
+        "model_name": log.model_name,
+        "scenario": scenario.to_json(),
+        "fields": fields_json(&log.settings),
+        "comparison": comparison_json(&log::compare(&log.facts, &scenario))?,
+        "notes": log.notes,
+        "errors": errors_json(&ENGLISH, &errors),
+    }))
+}
+
+/// Reads files, bytes and texts, whatever they are, and joins them into one scenario.
+#[wasm_bindgen(js_name = readFiles, skip_typescript)]
+pub async fn read_files(files: JsValue, scenario: JsValue) -> Result<JsValue, JsError> {
+    let (base, _) = read_scenario(&scenario)?;
+    let read = join_files(read_all(files).await, &base);
+    from_value(&json!({
+        "files": read.files,
+        "scenario": read.scenario.as_ref().map(Scenario::to_json),
+        "error": read.error,
+        "fields": fields_json(&read.settings),
+        "comparison": comparison_json(&read.comparison)?,
+        "devices": read.devices,
+        "notes": read.notes,
+        "errors": errors_json(&ENGLISH, &read.errors),
+    }))
+}
+
+/// Reads one thing, or each of a list.
+async fn read_all(files: JsValue) -> Vec<FileReader> {
+    let mut res = Vec::new();
+    if let Some(list) = files.dyn_ref::<js_sys::Array>() {
+        for file in list.iter() {
+            res.push(files::read(&file).await);
+        }
+    } else {
+        res.push(files::read(&files).await);
+    }
+    res
+}
+
+fn fields_json(settings: &[Setting]) -> Value {
+    let pair = |setting: &Setting| (setting.key.to_owned(), Value::from(setting.value.as_str()));
+    Value::Object(settings.iter().map(pair).collect())
+}
+
+/// The rows, each with its reason as a sentence.
+fn comparison_json(comparison: &[Comparison]) -> Result<Value, JsError> {
+    comparison
+        .iter()
+        .map(|row| {
+            let mut res = to_value(row)?;
+            let message = comparison::reason(row.reason.as_ref(), &text::files::ENGLISH);
+            if let Some(object) = res.as_object_mut() {
+                object.insert("message".to_owned(), Value::from(message));
+            }
+            Ok(res)
+        })
+        .collect()
 }
 
 /// A model for the page, which has no importer, as a line of its own: `kind` says whether `text` is the scenario's field

@@ -21,6 +21,8 @@ mod state;
 #[cfg(feature = "doors")]
 mod api;
 #[cfg(feature = "doors")]
+mod files;
+#[cfg(feature = "doors")]
 mod panels;
 
 #[cfg(feature = "page")]

@@ -66,10 +66,11 @@ pub fn from_line(line: &str) -> Option<ModelConfig> {
 pub fn choice_to_line(choice: &ModelChoice) -> String {
     let mut line = Writer::default();
     let (name, json) = match &choice.source {
-        ModelSource::Config { name, json } => (name.as_str(), &**json),
+        ModelSource::Config { name, json } | ModelSource::File { name, json } => {
+            (name.as_str(), &**json)
+        }
         ModelSource::Dims(json) => ("", &**json),
         ModelSource::Preset(id) => ("", *id),
-        ModelSource::File(name) => (name.as_str(), ""),
     };
     line.text(name);
     line.text(json);
@@ -82,8 +83,11 @@ pub fn learn(line: &str) -> Option<ModelChoice> {
     let mut line = Reader::new(line);
     let (name, json) = (line.text()?, line.text()?);
     let config = Arc::new(line.model()?);
-    let source = if json.is_empty() {
-        ModelSource::File(name)
+    let source = if json.starts_with("{\"gguf\"") {
+        ModelSource::File {
+            name,
+            json: json.as_str().into(),
+        }
     } else if json.starts_with("{\"dims\"") {
         ModelSource::Dims(json.as_str().into())
     } else {

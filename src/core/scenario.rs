@@ -5,7 +5,15 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 #[cfg(feature = "doors")]
-use super::import::{hf_config, lenient_json};
+use super::import::{
+    ImportError,
+    gguf::{self, GgufHeader},
+    hf_config, lenient_json,
+    log::Setting,
+    safetensors::{ExactWeights, with_exact_weights},
+};
+#[cfg(feature = "doors")]
+use super::model::ImportNote;
 use super::model::ModelConfig;
 use super::units::{Bounds, Bytes, ElementFormat, KvFormat, Share, Tokens, formats};
 use super::weights::{WEIGHT_FORMATS, WeightFormat, weight_format};
@@ -20,13 +28,18 @@ pub enum ModelSource {
     Config {
         /// Name, empty when none was given.
         name: String,
-        /// The scenario's field `model` as JSON: `{"config": …, "name": …}`.
+        /// The scenario's field `model` as JSON: `{"config": …, "name": …}`, or `{"preset": …, "weight_bytes": …}`.
         json: Arc<str>,
     },
     /// Dimensions typed by hand, with the names of a `config.json`: `{"dims": …}` as JSON.
     Dims(Arc<str>),
-    /// A local file that does not fit in a link (a GGUF header): only its name is kept there.
-    File(String),
+    /// The header of a GGUF file, with the file's name.
+    File {
+        /// Name, empty when none was given.
+        name: String,
+        /// `{"gguf": …, "name": …}` as JSON.
+        json: Arc<str>,
+    },
 }
 
 /// A model and where it comes from.
@@ -960,18 +973,18 @@ fn parse_kv_format(text: &str) -> Option<KvFormat> {
 fn model_text(source: &ModelSource) -> String {
     match source {
         ModelSource::Preset(id) => (*id).to_owned(),
-        ModelSource::Config { json, .. } | ModelSource::Dims(json) => (**json).to_owned(),
-        ModelSource::File(name) => name.clone(),
+        ModelSource::Config { json, .. }
+        | ModelSource::Dims(json)
+        | ModelSource::File { json, .. } => (**json).to_owned(),
     }
 }
 
 fn model_json(source: &ModelSource) -> Value {
     match source {
         ModelSource::Preset(id) => Value::from(*id),
-        ModelSource::File(name) => Value::from(name.clone()),
-        ModelSource::Config { json, .. } | ModelSource::Dims(json) => {
-            serde_json::from_str(json).unwrap_or_default()
-        }
+        ModelSource::Config { json, .. }
+        | ModelSource::Dims(json)
+        | ModelSource::File { json, .. } => serde_json::from_str(json).unwrap_or_default(),
     }
 }
 
@@ -1050,7 +1063,66 @@ impl ModelChoice {
         })
     }
 
-    /// Reads the scenario's `model` field: a preset id, `{"config": …, "name": …}` or `{"dims": …}`.
+    /// The model of a GGUF file's header, with what the file decides of the scenario.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what the file is or lacks.
+    pub fn from_gguf(header: &GgufHeader, name: &str) -> Result<(Self, Vec<Setting>), ImportError> {
+        let read = gguf::import(header, name)?;
+        let json = Map::from_iter([
+            ("gguf".to_owned(), header.to_json()),
+            ("name".to_owned(), Value::from(name)),
+        ]);
+        let choice = Self {
+            source: ModelSource::File {
+                name: name.to_owned(),
+                json: Value::Object(json).to_string().into(),
+            },
+            config: Arc::new(read.model),
+        };
+        Ok((choice, read.settings))
+    }
+
+    /// The scenario's field `model` that stands for it.
+    pub fn to_json(&self) -> Value {
+        model_json(&self.source)
+    }
+
+    /// Takes exact bytes of the weights, with a note that sets them beside the counted ones; `None` when they are not of
+    /// this model.
+    pub fn with_exact_weights(&self, exact: &ExactWeights) -> (Option<Self>, ImportNote) {
+        let (config, note) = with_exact_weights(&self.config, exact);
+        let mut json = match model_json(&self.source) {
+            Value::Object(json) => json,
+            id => Map::from_iter([("preset".to_owned(), id)]),
+        };
+        json.insert(WEIGHT_BYTES.to_owned(), Value::from(exact.bytes.0));
+        let json: Arc<str> = Value::Object(json).to_string().into();
+        let source = match &self.source {
+            ModelSource::Preset(_) => ModelSource::Config {
+                name: self.config.name.clone(),
+                json,
+            },
+            ModelSource::Config { name, .. } => ModelSource::Config {
+                name: name.clone(),
+                json,
+            },
+            ModelSource::Dims(_) => ModelSource::Dims(json),
+            ModelSource::File { name, .. } => ModelSource::File {
+                name: name.clone(),
+                json,
+            },
+        };
+        let choice = config.map(|config| Self {
+            source,
+            config: Arc::new(config),
+        });
+        (choice, note)
+    }
+
+    /// Reads the scenario's `model` field: a preset id, `{"config": …, "name": …}`, `{"dims": …}`, `{"preset": …}` or
+    /// `{"gguf": …, "name": …}`, all but the first with `weight_bytes` when a file gave them.
     ///
     /// # Errors
     ///
@@ -1059,12 +1131,35 @@ impl ModelChoice {
         if let Some(id) = value.as_str() {
             return parse_model(id);
         }
+        let model = Self::without_exact_weights(value)?;
+        let Some(bytes) = value.get(WEIGHT_BYTES).and_then(Value::as_u64) else {
+            return Ok(model);
+        };
+        let exact = ExactWeights {
+            bytes: Bytes(bytes),
+            source: WEIGHT_BYTES.to_owned(),
+        };
+        let (exact, note) = model.with_exact_weights(&exact);
+        exact.ok_or(note.message)
+    }
+
+    fn without_exact_weights(value: &Value) -> Result<Self, String> {
         let name = value
             .get("name")
             .and_then(Value::as_str)
             .unwrap_or_default();
         if let Some(config) = value.get("config") {
             return Self::from_config(config.clone(), name);
+        }
+        if let Some(id) = value.get("preset").and_then(Value::as_str) {
+            return parse_model(id);
+        }
+        if let Some(header) = value.get("gguf") {
+            let choice =
+                GgufHeader::from_json(header).and_then(|header| Self::from_gguf(&header, name));
+            return choice
+                .map(|(choice, _)| choice)
+                .map_err(|error| error.to_string());
         }
         if let Some(dims) = value.get("dims") {
             let model = hf_config::import_value(dims, None).map_err(|error| error.to_string())?;
@@ -1074,9 +1169,13 @@ impl ModelChoice {
                 config: Arc::new(model),
             });
         }
-        Err("expected a preset id, {\"config\": …} or {\"dims\": …}".to_owned())
+        Err("expected a preset id, {\"config\": …}, {\"dims\": …} or {\"gguf\": …}".to_owned())
     }
 }
+
+/// The key of exact bytes of the weights.
+#[cfg(feature = "doors")]
+const WEIGHT_BYTES: &str = "weight_bytes";
 
 /// Storage of the weights unless the reader says otherwise.
 const DEFAULT_WEIGHT_FORMAT: WeightFormat = WeightFormat::whole("bf16", "bf16", formats::BF16);

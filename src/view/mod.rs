@@ -3,6 +3,8 @@
 pub mod axis;
 pub mod chart;
 pub mod charts;
+#[cfg(feature = "doors")]
+pub mod comparison;
 pub mod concept;
 pub mod facts;
 pub mod fields;

@@ -86,7 +86,7 @@ fn uniform(model: &ModelConfig) -> Option<(u32, u32, u32)> {
 /// The dimensions of a uniform model whose configuration is at hand; none for any other.
 pub fn dims(scenario: &Scenario) -> Vec<(&'static str, u64)> {
     match (&scenario.model.source, uniform(&scenario.model.config)) {
-        (ModelSource::File(_), _) | (_, None) => Vec::new(),
+        (ModelSource::File { .. }, _) | (_, None) => Vec::new(),
         (_, Some((layers, heads, head_dim))) => {
             let values = [layers, heads, head_dim];
             DIMS.iter()

@@ -197,7 +197,7 @@ fn value(slot: Slot, scenario: &Scenario, report: &Report, messages: &Messages) 
 pub fn model_name(scenario: &Scenario) -> String {
     let model = &scenario.model;
     match &model.source {
-        ModelSource::Config { name, .. } | ModelSource::File(name)
+        ModelSource::Config { name, .. } | ModelSource::File { name, .. }
             if model.config.name.is_empty() =>
         {
             name.clone()
@@ -205,7 +205,7 @@ pub fn model_name(scenario: &Scenario) -> String {
         ModelSource::Preset(_)
         | ModelSource::Config { .. }
         | ModelSource::Dims(_)
-        | ModelSource::File(_) => model.config.name.clone(),
+        | ModelSource::File { .. } => model.config.name.clone(),
     }
 }
 

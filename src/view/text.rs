@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 pub mod charts;
 pub mod concept;
 pub mod fields;
+pub mod files;
 pub mod loaded;
 pub mod notes;
 pub mod page;
@@ -26,6 +27,7 @@ pub mod zh;
 pub use charts::ChartText;
 pub use concept::ConceptText;
 pub use fields::FieldText;
+pub use files::FilesText;
 pub use notes::NoteText;
 pub use page::PageText;
 pub use predict::PredictText;
@@ -59,7 +61,8 @@ macro_rules! texts {
                 }
             }
 
-            pub(super) fn for_each(&mut self, visit: &mut dyn FnMut(&'static str, &mut $crate::view::text::Text)) {
+            /// Visits every sentence with its name.
+            pub fn for_each(&mut self, visit: &mut dyn FnMut(&'static str, &mut $crate::view::text::Text)) {
                 $(visit(stringify!($field), &mut self.$field);)*
             }
         }

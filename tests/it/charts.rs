@@ -279,7 +279,10 @@ fn strangers_text_is_shown_and_not_run() {
     let mut config = (*scenario.model.config).clone();
     config.name = evil.to_owned();
     scenario.model.config = config.into();
-    scenario.model.source = ModelSource::File(evil.to_owned());
+    scenario.model.source = ModelSource::File {
+        name: evil.to_owned(),
+        json: "{}".into(),
+    };
     let mut case = Case::of(scenario, None);
     case.pinned = vec![
         (format!("={evil}"), Scenario::default()),

@@ -93,7 +93,10 @@ fn scenario_of(id: &str, value: &Value) -> Scenario {
             }
         });
         res.model = ModelChoice {
-            source: ModelSource::File(id.to_owned()),
+            source: ModelSource::File {
+                name: id.to_owned(),
+                json: "{}".into(),
+            },
             config: Arc::new(model),
         };
     }

@@ -1,10 +1,11 @@
 //! One door for all files: what a thing is, exact weights from beside a config.json, and several things together.
 
+use kvscope::core::import::files::{FileReader, FilesRead, join_files};
 use kvscope::core::import::gguf::GgufReader;
 use kvscope::core::import::recognise::{Kind, Part, ScenarioPatch, join, recognise, text_of};
 use kvscope::core::import::safetensors::{SafetensorsHeader, SafetensorsReader, read_index};
 use kvscope::core::import::{ImportError, lenient_json};
-use kvscope::core::link::to_fragment;
+use kvscope::core::link::{from_fragment, to_fragment};
 use kvscope::core::report::report;
 use kvscope::core::scenario::{ParallelSize, Scenario};
 use kvscope::core::units::Bytes;
@@ -330,16 +331,19 @@ fn shards() {
     assert!(notes.iter().any(|note| note == expected), "{notes:#?}");
 }
 
-fn gguf_part(name: &str) -> Part {
-    let file = File::new("deepseek2")
+fn gguf_file() -> File {
+    File::new("deepseek2")
         .keys(
             "deepseek2",
             "block_count=27 context_length=163840 embedding_length=2048 attention.head_count=16 attention.head_count_kv=16 \
              attention.key_length=192 attention.value_length=128 attention.kv_lora_rank=512 rope.dimension_count=64",
         )
         .key("general.file_type", V::U32(7))
-        .tensor("token_embd.weight", &[2048, 102_400], 8, 2048 * 102_400 / 32 * 34);
-    let (bytes, size) = file.header();
+        .tensor("token_embd.weight", &[2048, 102_400], 8, 2048 * 102_400 / 32 * 34)
+}
+
+fn gguf_part(name: &str) -> Part {
+    let (bytes, size) = gguf_file().header();
     let mut reader = GgufReader::new(size);
     while let Some(need) = reader.need() {
         let from = need.offset as usize;
@@ -440,4 +444,192 @@ fn what_does_not_go_together() {
         Part::read("config.json", &value.to_string()).is_ok(),
         "a file by its own name"
     );
+}
+
+/// A file that is given by slices, of which at most `slice` bytes come at once; what is behind `bytes` is zeros.
+fn file(name: &str, bytes: &[u8], size: u64, slice: usize) -> FileReader {
+    let mut reader = FileReader::new(name, size);
+    while let Some(need) = reader.need() {
+        assert!(0 < need.length && need.length <= 1 << 20, "{need:?}");
+        let length = (need.length as usize).min(slice);
+        let from = (need.offset as usize).min(bytes.len());
+        let mut piece = bytes[from..(from + length).min(bytes.len())].to_vec();
+        piece.resize(length, 0);
+        reader.feed(&piece);
+    }
+    reader
+}
+
+fn text_file(name: &str, text: &str) -> FileReader {
+    file(name, text.as_bytes(), text.len() as u64, usize::MAX)
+}
+
+#[test]
+fn any_file_by_slices() {
+    let safetensors =
+        safetensors(r#"{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}"#);
+    let (gguf, gguf_size) = gguf_file().header();
+    let wide: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain(VLLM_LOG.encode_utf16().flat_map(u16::to_le_bytes))
+        .collect();
+    let config = llama_config();
+    for (name, bytes, size, kind) in [
+        ("config.json", config.as_bytes(), 0, Kind::Config),
+        ("index.json", INDEX.as_bytes(), 0, Kind::SafetensorsIndex),
+        ("a.safetensors", &safetensors, 4, Kind::Safetensors),
+        // A hundred gigabytes that nobody asks for.
+        ("a.gguf", &gguf, 100 << 30, Kind::Gguf),
+        ("log.txt", &wide, 0, Kind::Log("vllm")),
+        ("", SMI.as_bytes(), 0, Kind::NvidiaSmi),
+    ] {
+        let size = if kind == Kind::Gguf {
+            gguf_size + size
+        } else {
+            bytes.len() as u64 + size
+        };
+        let reader = file(name, bytes, size, usize::MAX);
+        assert_eq!((reader.name(), reader.kind()), (name, kind));
+        assert!(reader.finish().is_ok(), "{name}");
+    }
+    // Slices that are shorter than asked for, once the first has said what it is.
+    let mut reader = FileReader::new("log.txt", VLLM_LOG.len() as u64);
+    reader.feed(&VLLM_LOG.as_bytes()[..200]);
+    while let Some(need) = reader.need() {
+        let from = need.offset as usize;
+        reader.feed(&VLLM_LOG.as_bytes()[from..(from + 7).min(VLLM_LOG.len())]);
+    }
+    assert_eq!(reader.finish().map(|read| read == part(VLLM_LOG)), Ok(true));
+    for (name, bytes, size, expected) in [
+        (
+            "log.txt",
+            VLLM_LOG.as_bytes(),
+            VLLM_LOG.len() as u64 + 1,
+            "the file has become shorter while it was read; give it again",
+        ),
+        (
+            "empty",
+            b"",
+            0,
+            "the file \"empty\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, what a server prints when it starts, what nvidia-smi or rocm-smi prints, and a link to a scenario are",
+        ),
+        (
+            "cut.gguf",
+            b"GGUF\x03\0\0\0",
+            8,
+            "the file ends after 8 bytes, inside its header; download it again",
+        ),
+    ] {
+        let mut reader = FileReader::new(name, size);
+        while let Some(need) = reader.need() {
+            let from = (need.offset as usize).min(bytes.len());
+            reader.feed(&bytes[from..]);
+        }
+        assert_eq!(
+            reader.finish().expect_err("it is broken").to_string(),
+            expected
+        );
+    }
+    // A film of 100 GB: its first slice says that it is nothing for us.
+    let reader = file("film.mkv", &[0x1a; 100], 100 << 30, usize::MAX);
+    assert_eq!(reader.kind(), Kind::Unknown);
+    // A log without end is read up to a limit, and says so.
+    let read = join_files(
+        vec![file("log", VLLM_LOG.as_bytes(), 1 << 40, usize::MAX)],
+        &Scenario::default(),
+    );
+    assert!(
+        read.notes.iter().any(|note| note.code == "cut"),
+        "it was cut"
+    );
+}
+
+#[test]
+fn files_together() {
+    let (gguf, size) = gguf_file().header();
+    let read = join_files(
+        vec![
+            text_file("notes.txt", "buy milk"),
+            file("DeepSeek-V2-Lite-Q8_0.gguf", &gguf, size, usize::MAX),
+            text_file("server.log", LLAMA_LOG),
+            text_file("", SMI),
+            FileReader::failed("gone.json", "the browser refused it".to_owned()),
+        ],
+        &Scenario::default(),
+    );
+    let files: Vec<_> = read
+        .files
+        .iter()
+        .map(|file| (file.name.as_str(), file.kind.id(), file.engine))
+        .collect();
+    assert_eq!(
+        files,
+        [
+            ("notes.txt", "unknown", None),
+            ("DeepSeek-V2-Lite-Q8_0.gguf", "gguf", None),
+            ("server.log", "log", Some("llama.cpp")),
+            ("", "nvidia_smi", None),
+            ("gone.json", "unknown", None),
+        ]
+    );
+    let errors: Vec<bool> = read.files.iter().map(|file| file.error.is_some()).collect();
+    assert_eq!(errors, [true, false, false, false, true]);
+    let scenario = read.scenario.expect("three say something");
+    assert_eq!(scenario.gpu.id, "h100-sxm-80gb");
+    assert_eq!(scenario.weight_format.id, "q8_0");
+    assert_eq!(read.comparison.len(), 4);
+    assert_eq!(read.devices.len(), 2);
+    // The whole scenario goes through a link and through JSON.
+    let link = from_fragment(&to_fragment(&scenario), &[]);
+    assert_eq!(
+        (&link.scenario, link.errors.as_slice()),
+        (&scenario, &[][..])
+    );
+    let (again, errors) = Scenario::from_json(&scenario.to_json());
+    assert_eq!((&again, errors.as_slice()), (&scenario, &[][..]));
+
+    let wrong = join_files(vec![text_file("a", "buy milk")], &Scenario::default());
+    assert!(
+        wrong.scenario.is_none() && wrong.error.is_none(),
+        "{wrong:?}"
+    );
+    let FilesRead {
+        scenario, error, ..
+    } = join_files(
+        vec![text_file("a", SMI), text_file("b", SMI)],
+        &Scenario::default(),
+    );
+    assert!(scenario.is_none(), "two machines are no scenario");
+    assert_eq!(
+        error.as_deref(),
+        Some("a list of GPUs was given twice, and one of a kind is read at a time; give only one")
+    );
+}
+
+#[test]
+fn exact_weights_go_through_links() {
+    let index = r#"{"metadata": {"total_size": 141000000000}, "weight_map": {"a": "b"}}"#;
+    let configs: [&[Part]; 2] = [&[], &[part(&llama_config())]];
+    for parts in configs {
+        let is_preset = parts.is_empty();
+        let index = if is_preset { index } else { INDEX };
+        let (scenario, ..) = joined([parts, &[part(index)]].concat());
+        let stored = scenario.model.config.stored.and_then(|stored| stored.bytes);
+        let expected = if is_preset {
+            141_000_000_000
+        } else {
+            16_060_522_496
+        };
+        assert_eq!(stored, Some(Bytes(expected)));
+        let link = from_fragment(&to_fragment(&scenario), &[]);
+        assert_eq!(
+            (&link.scenario, link.errors.as_slice()),
+            (&scenario, &[][..])
+        );
+    }
+    let model = r#"{"preset": "llama-3.1-70b", "weight_bytes": 17}"#;
+    let mut scenario = Scenario::default();
+    let error = scenario.set("model", model).expect_err("it is too little");
+    assert_eq!(error.key, "model");
+    assert_eq!(scenario, Scenario::default());
 }

@@ -428,7 +428,10 @@ fn code_does_not_run_a_models_name() {
     let mut config = (*scenario.model.config).clone();
     config.name = "a\nimport os\r\u{2028}alert(1)\u{85}\u{202e}".to_owned();
     scenario.model.config = config.into();
-    scenario.model.source = ModelSource::File("a".to_owned());
+    scenario.model.source = ModelSource::File {
+        name: "a".to_owned(),
+        json: "{}".into(),
+    };
     let working = working(&scenario, &report(&scenario), &ENGLISH);
     for snippet in &working.snippets {
         assert!(

@@ -30,7 +30,13 @@ pub(crate) fn read(bytes: &[u8], file_size: u64, slice: usize) -> Result<GgufHea
 fn model(file: &File) -> GgufModel {
     let (bytes, size) = file.header();
     let header = read(&bytes, size, usize::MAX).unwrap_or_else(|err| panic!("{err}"));
-    import(&header, "file.gguf").unwrap_or_else(|err| panic!("{err}"))
+    let model = import(&header, "file.gguf").unwrap_or_else(|err| panic!("{err}"));
+    // What a link keeps of the header makes the same model.
+    let text = header.to_json().to_string();
+    let kept = serde_json::from_str(&text).map(|json| GgufHeader::from_json(&json));
+    let kept = kept.expect("it is JSON").expect("it is a header");
+    assert_eq!(import(&kept, "file.gguf").as_ref(), Ok(&model), "{text}");
+    model
 }
 
 fn config(file: &str) -> String {

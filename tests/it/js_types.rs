@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use kvscope::core::import::files::{FileReader, join_files};
 use kvscope::core::report::report;
 use kvscope::core::scenario::{FIELDS, Scenario};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const TYPES: &str = include_str!("../../src/app/api.d.ts");
 
@@ -103,6 +104,46 @@ fn scenario_fields() {
         "a scenario",
         declared,
         &written,
-        &["kind", "config", "name", "dims", "k", "v"],
+        &[
+            "kind",
+            "config",
+            "name",
+            "dims",
+            "preset",
+            "gguf",
+            "weight_bytes",
+            "k",
+            "v",
+        ],
     );
+}
+
+#[test]
+fn what_files_say() {
+    let text = "INFO [kv_cache_utils.py:715] GPU KV cache size: 43,296 tokens\n";
+    let mut log = FileReader::new("", text.len() as u64);
+    log.feed(text.as_bytes());
+    let text = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)";
+    let mut smi = FileReader::new("", text.len() as u64);
+    smi.feed(text.as_bytes());
+    let read = join_files(vec![log, smi], &Scenario::default());
+    for (name, value, end, is_ours) in [
+        ("FileReading", json!(read.files), "/** A printed", &[][..]),
+        // The page's half of the API adds the sentence.
+        (
+            "Comparison",
+            json!(read.comparison),
+            "/** Why a printed",
+            &["message"],
+        ),
+        ("Device", json!(read.devices), "/** Something", &[]),
+        ("ImportNote", json!(read.notes), "/** What there", &[]),
+    ] {
+        let mut written = BTreeSet::new();
+        keys(&value, &mut written);
+        written.remove("code");
+        let mut declared = declared(&format!("export interface {name} "), end);
+        declared.remove("code");
+        check(name, declared, &written, is_ours);
+    }
 }

@@ -14,7 +14,8 @@ use kvscope::view::text::concept::ConceptWords;
 use kvscope::view::text::predict::PredictWords;
 use kvscope::view::text::pseudo::Pseudo;
 use kvscope::view::text::{
-    ENGLISH, LANGUAGES, Messages, PredictText, direction, exports, fill, placeholders, zh,
+    ENGLISH, FilesText, LANGUAGES, Messages, PredictText, direction, exports, files, fill,
+    placeholders, zh,
 };
 
 /// Every sentence of a language by its name, all tables.
@@ -22,6 +23,7 @@ fn sentences(
     messages: &Messages,
     predict: &PredictWords,
     concept: &ConceptWords,
+    files: &FilesText,
 ) -> BTreeMap<String, String> {
     let mut res = BTreeMap::new();
     messages.clone().for_each(&mut |group, name, text| {
@@ -33,15 +35,32 @@ fn sentences(
     concept.clone().for_each(&mut |name, text| {
         res.insert(format!("concept.{name}"), text.clone().into_owned());
     });
+    files.clone().for_each(&mut |name, text| {
+        res.insert(format!("files.{name}"), text.clone().into_owned());
+    });
     res
 }
 
 fn english() -> BTreeMap<String, String> {
-    sentences(&ENGLISH, &PredictWords::ENGLISH, &ConceptWords::ENGLISH)
+    sentences(
+        &ENGLISH,
+        &PredictWords::ENGLISH,
+        &ConceptWords::ENGLISH,
+        &files::ENGLISH,
+    )
 }
 
 fn chinese() -> BTreeMap<String, String> {
-    sentences(&zh::MESSAGES, &zh::PREDICT, &zh::CONCEPT)
+    sentences(&zh::MESSAGES, &zh::PREDICT, &zh::CONCEPT, &zh::FILES)
+}
+
+fn spoken(pseudo: Pseudo) -> BTreeMap<String, String> {
+    sentences(
+        &pseudo.messages(),
+        &pseudo.predict(),
+        &pseudo.concept(),
+        &pseudo.files(),
+    )
 }
 
 #[track_caller]
@@ -56,7 +75,7 @@ fn has_the_same_placeholders(language: &BTreeMap<String, String>) {
 fn placeholders_agree() {
     has_the_same_placeholders(&chinese());
     for pseudo in Pseudo::ALL {
-        let language = sentences(&pseudo.messages(), &pseudo.predict(), &pseudo.concept());
+        let language = spoken(pseudo);
         has_the_same_placeholders(&language);
     }
 }
@@ -97,6 +116,7 @@ const SAME: &[&str] = &[
     "fields.engine_sglang",
     "fields.engine_tensorrt_llm",
     "fields.gpu",
+    "files.device_short",
     "page.download_csv",
     "page.download_png",
     "page.download_svg",
@@ -309,7 +329,7 @@ fn languages_go_through_their_files() {
 fn languages_that_nobody_speaks() {
     let english = english();
     for pseudo in Pseudo::ALL {
-        let language = sentences(&pseudo.messages(), &pseudo.predict(), &pseudo.concept());
+        let language = spoken(pseudo);
         let mut n_longer = 0;
         for (name, text) in &language {
             let original = &english[name];

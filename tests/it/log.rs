@@ -2,7 +2,10 @@
 
 use kvscope::core::import::log::{self, Comparison, LogReading, Reason, What};
 use kvscope::core::import::names_of_models::preset_named;
+use kvscope::core::report::report;
 use kvscope::core::scenario::Scenario;
+use kvscope::view::comparison::{self, Row};
+use kvscope::view::text::{ENGLISH, files};
 use proptest::prelude::*;
 
 /// Reads the text, applies it to the default scenario and then `more`, and compares.
@@ -171,6 +174,71 @@ INFO 05-02 11:12:00 [kv_cache_utils.py:1324] Maximum concurrency for 196,608 tok
             .into_iter()
             .filter(|row| row.what != What::AvailableBytes)
             .collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn differences_by_their_size() {
+    let computed = compared(VLLM_V1, &[]).1[2]
+        .computed
+        .expect("it has a figure");
+    let exact = format!("{:.2} GiB", 18.69);
+    for (tokens, expected) in [
+        (computed.value, None),
+        (computed.high * 1.005, Some(Reason::Padding)),
+        (computed.value * 1.073_741_824, Some(Reason::Units)),
+        (computed.value / 1.048_576, Some(Reason::Units)),
+        (computed.value * 3.0, Some(Reason::Unknown)),
+        (computed.value / 3.0, Some(Reason::Unknown)),
+    ] {
+        let text = VLLM_V1.replace("136,080", &format!("{tokens:.0}"));
+        assert!(text.contains(&exact), "the pool is as it was");
+        let row = &compared(&text, &[]).1[2];
+        assert_eq!(row.reason, expected, "{tokens}");
+        assert_eq!(row.agrees, expected.is_none(), "{tokens}");
+    }
+}
+
+#[test]
+fn rows_in_words() {
+    let text = &files::ENGLISH;
+    let rows = compared(VLLM_V1, &[]).1;
+    let words = comparison::rows(&rows, text, &ENGLISH);
+    let shown: Vec<_> = words
+        .iter()
+        .map(|row| {
+            let Row {
+                figure,
+                printed,
+                computed,
+                reason,
+                ..
+            } = row;
+            [figure, printed, computed, reason].map(String::as_str)
+        })
+        .collect();
+    let rounding = "none: within what the printed figures leave open";
+    assert_eq!(
+        shown,
+        [
+            ["weights", "15.27 GiB", "15.26 GiB", rounding],
+            ["memory for the cache", "18.69 GiB", "18.69 GiB", rounding],
+            ["tokens that fit", "136,080", "136,048 to 136,128", rounding],
+            ["longest requests at once", "3.32", "3.32", rounding],
+        ]
+    );
+    assert!(words[2].line.contains("GPU KV cache size"), "{words:?}");
+    assert_eq!(
+        comparison::summary(&rows, text, &ENGLISH),
+        "4 of 4 printed figures agree with what KVscope computes."
+    );
+    assert_eq!(
+        comparison::summary(&[], text, &ENGLISH),
+        "The log has no figures to compare; paste it from the start of the server to its first request."
+    );
+    assert_eq!(
+        comparison::held(&report(&Scenario::default()), 1, text, &ENGLISH),
+        "The engine reserves 33.01 GiB on each GPU when it starts, whatever is served. This scenario uses 375.9 MiB of it (1 request)."
     );
 }
 

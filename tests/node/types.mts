@@ -1,7 +1,18 @@
 // How the hand-written types are meant to be used; the compiler checks it, nothing runs it.
 
-import init, { chartSvg, fromLink, importConfig, mount, presets, report, toLink } from '../../dist/pkg/kvscope.js';
-import type { Estimate, Report, Scenario } from '../../dist/pkg/kvscope.js';
+import init, {
+  chartSvg,
+  fromLink,
+  importConfig,
+  importGguf,
+  mount,
+  presets,
+  readFiles,
+  readLog,
+  report,
+  toLink,
+} from '../../dist/pkg/kvscope.js';
+import type { Comparison, Estimate, FilesReading, Report, Scenario } from '../../dist/pkg/kvscope.js';
 
 await init();
 await init(new URL('kvscope_bg.wasm', import.meta.url));
@@ -20,6 +31,13 @@ const sentence: string | undefined = warnings[0]?.message;
 const longest: number | null = fit.max_thinking_tokens;
 const { model, notes } = importConfig('{}', 'mine');
 const svg: string = chartSvg('hbm', { ...scenario, model }, 600, true);
+const gguf = await importGguf(new Blob([]));
+const layers: number = report({ model: gguf.model, weight_format: gguf.fields.weight_format }).model.num_hidden_layers;
+const split = await importGguf([new Uint8Array(8), new ArrayBuffer(8)]);
+const rows: Comparison[] = readLog('INFO', scenario).comparison;
+const setting: string | undefined = rows[0]?.reason?.code === 'setting' ? rows[0].reason.key : undefined;
+const read: FilesReading = await readFiles([new File([], 'config.json'), 'text'], toLink(scenario));
+const joined: Report | null = read.scenario && report(read.scenario);
 const { errors } = fromLink(toLink(scenario));
 const first: string | undefined = presets().models[0]?.id;
 
@@ -33,7 +51,9 @@ page.unmount();
 report({ thinking: 8000 });
 // @ts-expect-error A setting of another engine.
 report({ engine: { kind: 'exact', page_size: 16 } });
+// @ts-expect-error A path is no file.
+importGguf('model.gguf');
 // @ts-expect-error A figure that does not exist.
 chartSvg('pie');
 
-export { bytes, errors, first, longest, notes, sentence, svg, total };
+export { bytes, errors, first, joined, layers, longest, notes, sentence, setting, split, svg, total };

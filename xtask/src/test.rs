@@ -40,7 +40,7 @@ const STEPS: [Step; 10] = [
     ("dist and its size", || dist(Mode::Release)?.check()),
     ("JavaScript API in Node", || {
         run(Command::new(setup::node()?)
-            .args(["--test", "tests/node/api.mjs"])
+            .args(["--test", "tests/node/api.mjs", "tests/node/files.mjs"])
             .current_dir(root()))
     }),
     ("JavaScript API's types", || {

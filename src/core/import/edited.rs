@@ -16,10 +16,14 @@ pub fn edited(model: &str, dims: &str, name: &str) -> Result<ModelChoice, String
         None => {
             let mut model: Value =
                 serde_json::from_str(model).map_err(|error| format!("not JSON: {error}"))?;
-            let config = ["config", "dims"]
-                .into_iter()
-                .find_map(|key| model.get_mut(key).map(Value::take));
-            config.unwrap_or_default()
+            let preset = model.get("preset").and_then(Value::as_str);
+            match preset.and_then(presets::get) {
+                Some(preset) => preset.config(),
+                None => ["config", "dims"]
+                    .into_iter()
+                    .find_map(|key| model.get_mut(key).map(Value::take))
+                    .unwrap_or_default(),
+            }
         }
     };
     if let Some(object) = config.as_object_mut() {

@@ -3,6 +3,7 @@
 //! Source: the GGUF specification (`docs/gguf.md` of ggml) and llama.cpp `ggml/src/gguf.cpp`, `src/llama-model.cpp` and
 //! `src/models/*.cpp` of 2026.
 
+mod json;
 mod keys;
 mod layers;
 mod model;

@@ -3,6 +3,7 @@
 pub mod config_view;
 mod context;
 pub mod edited;
+pub mod files;
 pub mod gguf;
 mod heads;
 pub mod hf_config;

@@ -1,20 +1,17 @@
 //! One door for all files: what a dropped or pasted thing is, and several of them joined into one scenario.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::gguf::{self, GgufHeader};
+use super::gguf::GgufHeader;
 use super::log::{self, Fact, LogReading, Setting};
-use super::safetensors::{
-    ExactWeights, SafetensorsHeader, SafetensorsIndex, read_index, with_exact_weights,
-};
+use super::safetensors::{ExactWeights, SafetensorsHeader, SafetensorsIndex, read_index};
 use super::smi::{self, Device};
 use super::{ImportError, wrong_file};
 use crate::core::link::{self, Link};
 use crate::core::model::ImportNote;
-use crate::core::scenario::{FIELDS, FieldError, ModelChoice, ModelSource, Scenario, cut};
+use crate::core::scenario::{FIELDS, FieldError, ModelChoice, Scenario, cut};
 use crate::core::units::MIB;
 
 /// What a thing is.
@@ -39,6 +36,23 @@ pub enum Kind {
     Link,
     /// None of these.
     Unknown,
+}
+
+impl Kind {
+    /// The id in JSON.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::SafetensorsIndex => "safetensors_index",
+            Self::Safetensors => "safetensors",
+            Self::Gguf => "gguf",
+            Self::Log(_) => "log",
+            Self::NvidiaSmi => "nvidia_smi",
+            Self::RocmSmi => "rocm_smi",
+            Self::Link => "link",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// Bytes that are looked at.
@@ -247,9 +261,9 @@ impl ScenarioPatch {
             scenario.model = model.clone();
         }
         if let Some(exact) = &self.weights {
-            let (model, note) = with_exact_weights(&scenario.model.config, exact);
+            let (model, note) = scenario.model.with_exact_weights(exact);
             if let Some(model) = model {
-                scenario.model.config = Arc::new(model);
+                scenario.model = model;
             }
             notes.push(note);
         }
@@ -352,17 +366,9 @@ fn take_gguf(
         .map(|(name, _)| name.clone())
         .unwrap_or_default();
     let headers = headers.into_iter().map(|(_, header)| *header).collect();
-    let read = gguf::import(&GgufHeader::joined(headers)?, &name)?;
-    let name = if name.is_empty() {
-        read.model.name.clone()
-    } else {
-        name
-    };
-    res.model = Some(ModelChoice {
-        source: ModelSource::File(name),
-        config: Arc::new(read.model),
-    });
-    res.file = read.settings;
+    let (model, settings) = ModelChoice::from_gguf(&GgufHeader::joined(headers)?, &name)?;
+    res.model = Some(model);
+    res.file = settings;
     Ok(())
 }
 

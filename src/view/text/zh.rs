@@ -2,6 +2,7 @@
 
 mod concept;
 mod figures;
+mod files;
 mod page;
 mod predict;
 
@@ -10,6 +11,7 @@ use std::borrow::Cow;
 use super::Messages;
 
 pub use concept::CONCEPT;
+pub use files::FILES;
 pub use predict::PREDICT;
 
 /// The words of the page and its figures.

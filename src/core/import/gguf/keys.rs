@@ -46,6 +46,10 @@ impl Keys {
         self.values.get(key)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.values.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
     /// A text that is not empty.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         match self.get(key) {

@@ -71,13 +71,13 @@ pub(super) struct Sums {
     /// Where the table ends in the file.
     pub(super) table_end: u64,
     /// Where the furthest tensor ends, from the first one's beginning.
-    end: u64,
+    pub(super) end: u64,
     /// A tensor whose size its successor's offset tells.
-    waiting: Option<Waiting>,
+    pub(super) waiting: Option<Waiting>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Waiting {
+pub(super) struct Waiting {
     part: usize,
     kind: u32,
     elements: u64,

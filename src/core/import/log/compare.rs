@@ -55,6 +55,12 @@ pub enum Reason {
     },
     /// Fewer than this rank's memory would hold: the smallest of all ranks decides.
     SmallestRank,
+    /// The same amount, when one is in powers of 1,024 and the other in powers of 1,000.
+    Units,
+    /// A little more, as when an engine rounds up to whole blocks.
+    Padding,
+    /// The log is of a model that is not the scenario's.
+    OtherModel,
     /// The report has no such figure.
     NotModelled,
     /// Not known.
@@ -191,10 +197,12 @@ impl Reports {
             (Some(newest), _) if self.has_ranks && is_a_rank_less(fact, &newest) => {
                 (Some(newest), Some(Reason::SmallestRank))
             }
-            (Some(newest), _) => (Some(newest), Some(Reason::Unknown)),
+            (Some(newest), _) => (Some(newest), Some(difference(fact, &newest))),
         };
-        let is_agreed =
-            computed.is_some() && !matches!(reason, Some(Reason::Unknown | Reason::SmallestRank));
+        let is_agreed = matches!(
+            reason,
+            None | Some(Reason::Rounding | Reason::OlderMeaning | Reason::Setting { .. })
+        );
         Comparison {
             what: fact.what,
             cache: fact.cache,
@@ -204,6 +212,24 @@ impl Reports {
             reason,
             line: fact.line.clone(),
         }
+    }
+}
+
+/// What the size of a difference says of its reason.
+fn difference(fact: &Fact, computed: &Computed) -> Reason {
+    let ratio = fact.value / computed.value;
+    let is_near = |factor: f64| (ratio / factor - 1.0).abs() < 1e-3;
+    // KiB to kB, MiB to MB, GiB to GB, and the other way.
+    let units = [1.024, 1.048_576, 1.073_741_824];
+    if units
+        .iter()
+        .any(|unit| is_near(*unit) || is_near(1.0 / unit))
+    {
+        Reason::Units
+    } else if 1.0 < ratio && ratio < 1.01 {
+        Reason::Padding
+    } else {
+        Reason::Unknown
     }
 }
 
