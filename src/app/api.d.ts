@@ -75,7 +75,7 @@ export type Link = string;
 export type Figure = 'tokens' | 'hbm' | 'growth' | 'sweep';
 
 /** A part of the page. */
-export type Part = Figure | 'sentence' | 'facts' | 'working';
+export type Part = Figure | 'sentence' | 'facts' | 'working' | 'predict' | 'concept';
 
 /** A mounted page. It stays when this handle is forgotten. */
 export interface Mount {
@@ -101,6 +101,12 @@ export interface MountOptions {
   lock?: string[] | string;
   /** `auto`, the default, follows the system. */
   theme?: 'auto' | 'light' | 'dark';
+  /** The questions of "predict first", by id: about the scenario, or about a new one when there is a seed. */
+  predict?: string[] | string;
+  /** How hard the new scenario is. Default 1. */
+  predict_level?: 1 | 2 | 3;
+  /** 0 to 999,999: the same seed asks everybody the same. */
+  predict_seed?: number;
   /** Whether the document's address follows what the reader changes: for a page that is alone in its document. */
   syncs_address?: boolean;
 }

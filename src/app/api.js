@@ -75,7 +75,7 @@ function fragment(scenario) {
     return pairs({ ...rest, engine: kind, ...settings }).join('&');
 }
 
-const PAGE_OPTIONS = ['embed', 'controls', 'lock', 'theme'];
+const PAGE_OPTIONS = ['embed', 'controls', 'lock', 'theme', 'predict', 'predict_level', 'predict_seed'];
 
 export function mount(element, options = {}) {
     let page;

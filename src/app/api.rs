@@ -23,8 +23,7 @@ use crate::view::{charts, comparison, notes};
 
 use super::files;
 
-/// The keys of a link that are the page's own; here they are read over.
-const PAGE_KEYS: &[&str] = &["embed", "controls", "lock", "theme"];
+use super::options::PageOptions;
 
 /// The report of a scenario. Fields that cannot be read keep their defaults and are listed in `errors`.
 #[wasm_bindgen(js_name = report, skip_typescript)]
@@ -219,7 +218,7 @@ pub fn to_link(scenario: JsValue) -> Result<String, JsError> {
 /// The scenario of a fragment, and what could not be read.
 #[wasm_bindgen(js_name = fromLink, skip_typescript)]
 pub fn from_link(fragment: &str) -> Result<JsValue, JsError> {
-    let link = link::from_fragment(fragment, PAGE_KEYS);
+    let link = link::from_fragment(fragment, PageOptions::KEYS);
     let errors = errors_json(&ENGLISH, &link.errors);
     from_value(&json!({ "scenario": link.scenario.to_json(), "errors": errors }))
 }
@@ -272,7 +271,7 @@ fn errors_json(text: &Messages, errors: &[FieldError]) -> Value {
 /// Reads a scenario from a plain object, `undefined` or a fragment's text.
 fn read_scenario(value: &JsValue) -> Result<(Scenario, Vec<FieldError>), JsError> {
     if let Some(fragment) = value.as_string() {
-        let link = link::from_fragment(&fragment, PAGE_KEYS);
+        let link = link::from_fragment(&fragment, PageOptions::KEYS);
         return Ok((link.scenario, link.errors));
     }
     Ok(Scenario::from_json(&to_json(value)?))

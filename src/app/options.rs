@@ -40,7 +40,7 @@ impl Theme {
 
 /// The parts of the page that an embed can show.
 pub(crate) const PARTS: &[&str] = &[
-    "sentence", "facts", "tokens", "hbm", "growth", "sweep", "working",
+    "sentence", "facts", "tokens", "hbm", "growth", "sweep", "working", "predict", "concept",
 ];
 
 /// How the page is shown.
@@ -54,11 +54,21 @@ pub(crate) struct PageOptions {
     pub(crate) lock: Vec<&'static str>,
     /// The colour scheme.
     pub(crate) theme: Theme,
+    /// Pairs that belong to panels, which read their values; here they are kept and written back.
+    pub(crate) panel_pairs: Vec<(String, String)>,
 }
 
 impl PageOptions {
-    /// The keys in links.
-    pub(crate) const KEYS: &'static [&'static str] = &["embed", "controls", "lock", "theme"];
+    /// The keys in links: those of the page, then those of panels.
+    pub(crate) const KEYS: &'static [&'static str] = &[
+        "embed",
+        "controls",
+        "lock",
+        "theme",
+        "predict",
+        "predict_level",
+        "predict_seed",
+    ];
 
     /// These options with the pairs of a link; values that are not known are named in `errors`.
     pub(crate) fn with_pairs(
@@ -82,14 +92,16 @@ impl PageOptions {
                     Some(theme) => self.theme = theme,
                     None => errors.push(unknown(key, value, &Theme::ALL.map(Theme::id))),
                 },
-                _ => errors.push(FieldError {
-                    key: key.clone(),
-                    given: cut(value, 60),
-                    problem: Problem::UnknownKey,
-                }),
+                _ => self.set_panel_pair(key, value),
             }
         }
         self
+    }
+
+    /// Sets a pair of a panel, in place of one with the same key.
+    pub(crate) fn set_panel_pair(&mut self, key: &str, value: &str) {
+        self.panel_pairs.retain(|(known, _)| known != key);
+        self.panel_pairs.push((key.to_owned(), value.to_owned()));
     }
 
     /// Appends the pairs that differ from the plain page.
@@ -105,6 +117,9 @@ impl PageOptions {
         }
         if self.theme != Theme::Auto {
             push_pair(fragment, "theme", self.theme.id());
+        }
+        for (key, value) in &self.panel_pairs {
+            push_pair(fragment, key, value);
         }
     }
 

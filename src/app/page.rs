@@ -97,7 +97,7 @@ fn embed() -> El {
     let part = |part| match part {
         "sentence" => lede().view(),
         "facts" => fact_row().view(),
-        "working" => rooms::panel("working").view(),
+        "working" | "predict" | "concept" => rooms::panel(part).view(),
         id => figure(id).view(),
     };
     el("main")

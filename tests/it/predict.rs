@@ -809,9 +809,9 @@ fn a_teacher_fixes_the_questions_by_link() {
         pairs.iter().map(own).collect()
     };
     let (plan, errors) = Plan::from_pairs(&pairs(&[
-        ("ask", "tokens,per_seq_bytes,tokens"),
-        ("level", "2"),
-        ("seed", "7"),
+        ("predict", "tokens,per_seq_bytes,tokens"),
+        ("predict_level", "2"),
+        ("predict_seed", "7"),
     ]));
     assert_eq!(errors, []);
     assert_eq!(plan.ask, [Question::Tokens, PerSeqBytes]);
@@ -820,20 +820,26 @@ fn a_teacher_fixes_the_questions_by_link() {
     assert_eq!(round.scenario, Round::new(Level::Two, 7).scenario);
     let mut fragment = String::from("v=1");
     plan.push_pairs(&mut fragment);
-    assert_eq!(fragment, "v=1&ask=tokens,per_seq_bytes&level=2&seed=7");
+    assert_eq!(
+        fragment,
+        "v=1&predict=tokens,per_seq_bytes&predict_level=2&predict_seed=7"
+    );
     // What cannot be read is named, and the rest holds.
     let (plan, errors) = Plan::from_pairs(&pairs(&[
-        ("ask", "tokens,all"),
-        ("level", "9"),
-        ("seed", "1000000"),
-        ("seed", "x"),
+        ("predict", "tokens,all"),
+        ("predict_level", "9"),
+        ("predict_seed", "1000000"),
+        ("predict_seed", "x"),
     ]));
     assert_eq!(
         (plan.ask, plan.level, plan.seed),
         (vec![Question::Tokens], Level::One, None)
     );
     let keys: Vec<_> = errors.iter().map(|error| error.key.as_str()).collect();
-    assert_eq!(keys, ["ask", "level", "seed", "seed"]);
+    assert_eq!(
+        keys,
+        ["predict", "predict_level", "predict_seed", "predict_seed"]
+    );
     assert!(SEED.contains(7), "7 is a seed");
     // Without a seed the questions are about the link's scenario; what makes no sense there is not asked.
     let plan = Plan {

@@ -205,7 +205,7 @@ impl Random {
 }
 
 /// The keys of a teacher's questions in a link.
-pub const LINK_KEYS: [&str; 3] = ["ask", "level", "seed"];
+pub const LINK_KEYS: [&str; 3] = ["predict", "predict_level", "predict_seed"];
 
 /// What a teacher fixed: which questions, and whether about the link's scenario or a new one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -231,7 +231,7 @@ impl Plan {
         };
         for (key, value) in pairs {
             match key.as_str() {
-                "ask" => {
+                "predict" => {
                     for id in value.split(',').filter(|id| !id.is_empty()) {
                         match Question::from_id(id.trim()) {
                             Some(question) if res.ask.contains(&question) => {}
@@ -243,14 +243,14 @@ impl Plan {
                         }
                     }
                 }
-                "level" => match Level::ALL.into_iter().find(|level| level.id() == value) {
+                "predict_level" => match Level::ALL.into_iter().find(|level| level.id() == value) {
                     Some(level) => res.level = level,
                     None => {
                         let ids = Level::ALL.map(Level::id).to_vec();
                         wrong(key, value, Problem::NotOneOf(ids));
                     }
                 },
-                "seed" => match value.parse() {
+                "predict_seed" => match value.parse() {
                     Ok(seed) if SEED.contains(seed) => res.seed = Some(seed),
                     Ok(_) => wrong(key, value, Problem::OutOfBounds(SEED)),
                     Err(_) => wrong(key, value, Problem::NotANumber),
@@ -265,11 +265,11 @@ impl Plan {
     pub fn push_pairs(&self, fragment: &mut String) {
         if !self.ask.is_empty() {
             let ids: Vec<_> = self.ask.iter().map(|question| question.id()).collect();
-            link::push_pair(fragment, "ask", &ids.join(","));
+            link::push_pair(fragment, "predict", &ids.join(","));
         }
         if let Some(seed) = self.seed {
-            link::push_pair(fragment, "level", self.level.id());
-            link::push_pair(fragment, "seed", &seed.to_string());
+            link::push_pair(fragment, "predict_level", self.level.id());
+            link::push_pair(fragment, "predict_seed", &seed.to_string());
         }
     }
 
