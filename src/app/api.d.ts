@@ -81,18 +81,39 @@ export type Part = Figure | 'sentence' | 'facts' | 'working' | 'predict' | 'conc
 export interface Mount {
   /** Fulfilled when the page is there; rejected when it cannot be loaded. The functions need not wait for it. */
   readonly ready: Promise<void>;
+  /** The link to what is shown; undefined until the page is there. */
+  readonly link: Link | undefined;
+  /** The key figures of what is shown; undefined until the page is there. */
+  readonly figures: Figures | undefined;
   /** Shows another scenario. Fields that are absent have their defaults. */
   update(scenario: Scenario | Link): void;
+  /** Changes these fields and page options, and leaves all else as it is. Does nothing until the page is there. */
+  set(scenario: Scenario | Link, options?: PageOptions): void;
   /** Removes the page from its element. */
   unmount(): void;
 }
 
+/** The part of a [report](Report) that a mounted page tells of itself, also by message. */
+export interface Figures {
+  tokens: Pick<Report['tokens'], 'total'>;
+  kv_cache: Pick<Report['kv_cache'], 'bytes_per_token' | 'per_seq_bytes'>;
+  fit: Pick<Report['fit'], 'fits' | 'max_concurrency' | 'max_thinking_tokens'>;
+}
+
 /** How a page is mounted. */
-export interface MountOptions {
+export interface MountOptions extends PageOptions {
   /** What it opens with; the default scenario if neither this nor `link` is given. */
   scenario?: Scenario;
   /** The same as a fragment. */
   link?: Link;
+  /** Whether the document's address follows what the reader changes: for a page that is alone in its document. */
+  syncs_address?: boolean;
+  /** Called with the link to what is shown, once it is there and after every change. */
+  on_change?: (link: Link) => void;
+}
+
+/** How a page is shown. */
+export interface PageOptions {
   /** The parts to show; the whole page by default. */
   embed?: Part[] | string;
   /** The fields whose controls an embed shows; none by default. */
@@ -107,8 +128,6 @@ export interface MountOptions {
   predict_level?: 1 | 2 | 3;
   /** 0 to 999,999: the same seed asks everybody the same. */
   predict_seed?: number;
-  /** Whether the document's address follows what the reader changes: for a page that is alone in its document. */
-  syncs_address?: boolean;
 }
 
 /** Everything that the reader chooses. A field that is absent has its default. */

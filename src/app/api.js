@@ -81,23 +81,41 @@ export function mount(element, options = {}) {
     let page;
     let isGone = false;
     let latest = options.scenario;
+    const own = (given) =>
+        pairs(Object.fromEntries(PAGE_OPTIONS.map((key) => [key, Array.isArray(given[key]) ? given[key].join(',') : given[key]])));
     const ready = loadPage().then((module) => {
         if (isGone) return;
-        const own = PAGE_OPTIONS.map((key) => [key, Array.isArray(options[key]) ? options[key].join(',') : options[key]]);
         page = module.mount(
             element,
             options.link,
             latest === undefined ? undefined : fragment(latest),
-            pairs(Object.fromEntries(own)).join('&'),
+            own(options).join('&'),
             options.syncs_address === true,
             () => loadDoors(),
+            options.on_change,
         );
     });
     return {
         ready,
+        get link() {
+            return page?.link;
+        },
+        get figures() {
+            if (!page) return undefined;
+            const [total, bytes_per_token, per_seq_bytes, max_concurrency, longest, fits] = page.figures;
+            const max_thinking_tokens = Number.isNaN(longest) ? null : longest;
+            return {
+                tokens: { total },
+                kv_cache: { bytes_per_token, per_seq_bytes },
+                fit: { fits: fits === 1, max_concurrency, max_thinking_tokens },
+            };
+        },
         update(scenario) {
             latest = scenario;
             page?.update(fragment(scenario));
+        },
+        set(scenario, given = {}) {
+            page?.set([fragment(scenario), ...own(given)].join('&'));
         },
         unmount() {
             isGone = true;

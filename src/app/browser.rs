@@ -235,29 +235,6 @@ pub(crate) fn debounce(slot: StoredValue<Option<i32>>, millis: i32, act: impl Fn
     );
 }
 
-/// Tells the page that embeds this one, if there is one, how high this one is.
-pub(crate) fn post_height() {
-    let Some(window) = window() else { return };
-    if let Ok(Some(parent)) = window.parent()
-        && parent != window
-    {
-        let message = js_sys::Object::new();
-        let set = |key: &str, value: JsValue| {
-            js_sys::Reflect::set(&message, &JsValue::from_str(key), &value).is_ok()
-        };
-        let _whole = set("type", JsValue::from_str("kvscope:height"))
-            && set("height", JsValue::from(content_height()));
-        // Heights are no secret, and the embedding page's origin is not known.
-        let _posted = parent.post_message(&message, "*");
-    }
-}
-
-/// The height of the document's content in CSS pixels, also where the frame is higher.
-fn content_height() -> i32 {
-    let body = document().and_then(|document| document.body());
-    body.map_or(0, |body| body.offset_height())
-}
-
 /// Writes to the browser's console what a panic says; the boot script tells the reader.
 pub(crate) fn report_panics() {
     std::panic::set_hook(Box::new(|info| {

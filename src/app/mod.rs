@@ -32,6 +32,8 @@ mod controls;
 #[cfg(feature = "page")]
 mod figures;
 #[cfg(feature = "page")]
+mod frame;
+#[cfg(feature = "page")]
 mod mount;
 #[cfg(feature = "page")]
 mod page;

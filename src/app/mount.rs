@@ -10,6 +10,7 @@ use web_sys::HtmlElement;
 use crate::core::link;
 
 use super::browser;
+use super::frame;
 use super::options::PageOptions;
 use super::page::page;
 use super::rooms;
@@ -18,13 +19,14 @@ use super::state::State;
 /// A mounted page. It stays when JavaScript forgets this handle; only [`Mount::unmount`] removes it.
 #[wasm_bindgen(skip_typescript)]
 pub struct Mount {
-    state: State,
+    pub(super) state: State,
     handle: ManuallyDrop<Option<Box<dyn std::any::Any>>>,
 }
 
 /// Mounts a page into `element`. All texts are fragments: `link` is what the page opens with, `scenario` replaces the
 /// scenario of it, `options` are the page's own pairs. `syncs_address`: whether the page's address follows, which is for a
-/// page that is alone in its document. `doors` loads the module with the importer.
+/// page that is alone in its document. `doors` loads the module with the importer. `changed` is called with the link to what
+/// is shown, at the start and after every change.
 #[wasm_bindgen(js_name = mount, skip_typescript)]
 pub fn mount(
     element: HtmlElement,
@@ -33,6 +35,7 @@ pub fn mount(
     options: &str,
     syncs_address: bool,
     doors: js_sys::Function,
+    changed: Option<js_sys::Function>,
 ) -> Mount {
     browser::report_panics();
     rooms::set_loader(doors);
@@ -55,6 +58,9 @@ pub fn mount(
     let handle = mount_to(element, move || {
         if syncs_address {
             sync_address(state, page_options.clone());
+        }
+        if let Some(changed) = changed.clone() {
+            frame::tell(state, changed);
         }
         page(state)
     });
@@ -83,7 +89,7 @@ impl Mount {
 /// Milliseconds without a change after which the address follows: browsers refuse to be told of every step of a drag.
 const SETTLED_MILLIS: i32 = 250;
 
-/// Keeps the page's address and its state the same, and tells an embedding page of the height.
+/// Keeps the page's address and its state the same.
 fn sync_address(state: State, base: PageOptions) {
     let timer = StoredValue::new(None::<i32>);
     let written = StoredValue::new(untrack(|| state.fragment()));
@@ -106,9 +112,4 @@ fn sync_address(state: State, base: PageOptions) {
     let reopen = open.clone();
     browser::on_window("popstate", move |_| open());
     browser::on_window("hashchange", move |_| reopen());
-    if let Some(body) = browser::document().and_then(|document| document.body()) {
-        browser::observe_width(&body, |_| {
-            browser::post_height();
-        });
-    }
 }

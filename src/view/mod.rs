@@ -6,6 +6,7 @@ pub mod charts;
 #[cfg(feature = "doors")]
 pub mod comparison;
 pub mod concept;
+pub mod export;
 pub mod facts;
 pub mod fields;
 pub mod formula;

@@ -4,6 +4,7 @@
 //! `dist/` that is there; `--bench` measures a slider drag instead. After a failure, a picture of the page lies in `target/browser-tests/`.
 
 mod bench;
+mod doors;
 mod driver;
 mod page;
 mod tests;

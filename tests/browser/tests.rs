@@ -7,6 +7,11 @@ use anyhow::{Context, Result, ensure};
 use fantoccini::key::Key;
 use serde_json::json;
 
+use crate::doors::{
+    element_follows_and_tells, every_door_shows_the_same, frames_do_not_shift_the_page,
+    hostile_parent_and_child, keyboard_leaves_a_frame, offline_file, sandbox_without_an_origin,
+    twenty_frames,
+};
 use crate::page::Page;
 use crate::tools::{tools_see_trouble, tools_use_real_events};
 
@@ -43,6 +48,14 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     course_page,
     javascript_in_a_worker,
     two_mounts_on_one_page,
+    every_door_shows_the_same,
+    offline_file,
+    sandbox_without_an_origin,
+    element_follows_and_tells,
+    hostile_parent_and_child,
+    keyboard_leaves_a_frame,
+    frames_do_not_shift_the_page,
+    twenty_frames,
 ];
 
 /// Tokens of the default scenario beside the thinking.
@@ -457,8 +470,9 @@ async fn course_page(page: &Page<'_>) -> Result<()> {
 }
 
 async fn javascript_in_a_worker(page: &Page<'_>) -> Result<()> {
-    page.open("../pages/worker.html").await?;
-    page.shows("answer", "4812 1576796160 <svg").await
+    page.open("examples/worker.html").await?;
+    page.until("document.querySelector('#answer').textContent.includes('4000: 89 at once')")
+        .await
 }
 
 async fn two_mounts_on_one_page(page: &Page<'_>) -> Result<()> {

@@ -147,3 +147,15 @@ fn what_files_say() {
         check(name, declared, &written, is_ours);
     }
 }
+
+/// `<kv-scope>` takes every field of a scenario as an attribute.
+#[test]
+fn attributes_of_the_element() {
+    let element = include_str!("../../www/embed.js");
+    let (_, rest) = element
+        .split_once("const FIELDS =")
+        .expect("it is declared");
+    let listed = rest.split('\'').nth(1).expect("it is a text");
+    let fields: Vec<&str> = FIELDS.iter().map(|field| field.key).collect();
+    assert_eq!(listed, fields.join(" "));
+}

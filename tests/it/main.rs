@@ -3,6 +3,7 @@
 mod charts;
 mod concept;
 mod engines;
+mod export;
 mod files;
 mod formula;
 mod gguf;

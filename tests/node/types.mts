@@ -45,10 +45,16 @@ const page = mount(document.body, { embed: ['sentence', 'tokens'], controls: 'th
 await page.ready;
 page.update({ thinking_tokens: 16_000 });
 page.update(toLink(scenario));
+page.set({ answer_tokens: 1000 }, { theme: 'light' });
+const link: string | undefined = page.link;
+const atOnce: number | undefined = page.figures?.fit.max_concurrency;
 page.unmount();
+mount(document.body, { on_change: (link) => console.log(link.length) });
 
 // @ts-expect-error A field that does not exist.
 report({ thinking: 8000 });
+// @ts-expect-error A page's option is no field.
+page.set({ theme: 'light' });
 // @ts-expect-error A setting of another engine.
 report({ engine: { kind: 'exact', page_size: 16 } });
 // @ts-expect-error A path is no file.
@@ -56,4 +62,4 @@ importGguf('model.gguf');
 // @ts-expect-error A figure that does not exist.
 chartSvg('pie');
 
-export { bytes, errors, first, joined, layers, longest, notes, sentence, setting, split, svg, total };
+export { atOnce, bytes, errors, first, joined, layers, link, longest, notes, sentence, setting, split, svg, total };

@@ -8,9 +8,11 @@
 //! | `pkg/kvscope-HASH.js` | `src/app/api.js`, which loads the two modules when they are needed; the page, embeds and the JavaScript API all load this one, so one download serves them |
 //! | `pkg/page-HASH.js`, `pkg/page_bg-HASH.wasm` | the module that `mount` shows |
 //! | `pkg/doors-HASH.js`, `pkg/doors_bg-HASH.wasm` | the module with the importer and the functions that compute |
+//! | `kvscope-offline.html` | all of this in one file, see `offline.rs` |
+//! | `pkg/frame-HASH.js` | `src/app/frame.js`, which a page in a frame loads |
 //! | `pkg/kvscope.js` | the lasting name: one line that re-exports the hashed file |
 //! | `pkg/kvscope_bg.wasm` | the module of the functions under a lasting name, for those who fetch it themselves and hand it to `init`; nothing of ours loads it |
-//! | `pkg/kvscope.d.ts`, `pkg/package.json` | `src/app/api.d.ts`; written here |
+//! | `pkg/kvscope.d.ts`, `pkg/README.md`, `pkg/package.json` | `src/app/api.d.ts`; `docs/package.md`; written here |
 //! | all else | `www/`, under the same names, except that a file that `index.html` refers to gets a hashed name |
 //! | `*.br`, `*.gz` | beside each file that compresses |
 //!
@@ -34,6 +36,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
+use crate::offline::{Parts, offline};
 use crate::{dist_dir, root, target_dir, wasm};
 
 /// Everything that first use downloads, compressed by brotli, may be this large, in bytes. What is asked for is 220,000;
@@ -41,6 +44,9 @@ use crate::{dist_dir, root, target_dir, wasm};
 pub const FIRST_USE_LIMIT: usize = 250_000;
 /// What we try to stay below, in bytes.
 pub const FIRST_USE_REACH: usize = 190_000;
+
+/// The page in one file. `index.html` goes there by itself when nothing can be loaded.
+const OFFLINE: &str = "kvscope-offline.html";
 
 /// How the page is built.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,10 +123,23 @@ impl Site {
             files: BTreeMap::new(),
             first_use: Vec::new(),
         };
+        let html = fs::read_to_string(root().join("index.html")).context("no index.html")?;
+        let frame = fs::read_to_string(root().join("src/app/frame.js")).context("no frame.js")?;
+        let www = read_folder(&root().join("www"))?;
+        let offline = offline(&Parts {
+            html: &html,
+            files: &www,
+            modules: &modules,
+            entry: &fs::read_to_string(root().join("src/app/api.js")).context("no api.js")?,
+            frame: &frame,
+        })?;
+        site.files.insert(OFFLINE.into(), offline.into_bytes());
         let page_files = site.add_pkg(modules)?;
         let mut names = vec![("pkg/kvscope.js".to_owned(), page_files.entry.clone())];
-        let html = fs::read_to_string(root().join("index.html")).context("no index.html")?;
-        for (name, bytes) in read_folder(&root().join("www"))? {
+        let frame_name = hashed("pkg/frame.js", frame.as_bytes());
+        names.push(("pkg/frame.js".to_owned(), frame_name.clone()));
+        site.files.insert(frame_name, frame.into_bytes());
+        for (name, bytes) in www {
             if quotes(&html, &name).next().is_some() {
                 let hashed = hashed(&name, &bytes);
                 names.push((name, hashed.clone()));
@@ -174,12 +193,14 @@ impl Site {
             in_pkg(&entry_name)
         );
         let types = fs::read_to_string(root().join("src/app/api.d.ts")).context("no api.d.ts")?;
+        let readme = fs::read_to_string(root().join("docs/package.md")).context("no package.md")?;
         let package = package_json(&hashed_names)?;
         let text = [
             ("pkg/kvscope.js", lasting),
             (&entry_name, entry),
             ("pkg/kvscope.d.ts", types),
             ("pkg/package.json", package),
+            ("pkg/README.md", readme),
         ];
         for (name, text) in text {
             self.files.insert(name.to_owned(), text.into_bytes());

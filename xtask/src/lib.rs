@@ -3,6 +3,8 @@
 
 pub mod bench;
 pub mod dist;
+mod offline;
+mod package;
 pub mod run;
 pub mod serve;
 pub mod server;

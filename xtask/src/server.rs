@@ -131,8 +131,13 @@ fn file(path: &Path, headers: &HeaderMap) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(bytes)));
     set(&mut response, CONTENT_TYPE, mime(path));
     set(&mut response, VARY, "accept-encoding");
-    // What a reader sees after a rebuild must be what was built.
-    set(&mut response, CACHE_CONTROL, "no-cache");
+    // What a reader sees after a rebuild must be what was built; a name with a hash in it says so by itself.
+    let lasts = if is_hashed(path) {
+        "max-age=31536000, immutable"
+    } else {
+        "no-cache"
+    };
+    set(&mut response, CACHE_CONTROL, lasts);
     if encoding != "identity" {
         set(&mut response, CONTENT_ENCODING, encoding);
     }
@@ -153,6 +158,13 @@ fn encoded(path: &Path, headers: &HeaderMap) -> Option<(Vec<u8>, &'static str)> 
                 .contains(&encoding)
                 .then(|| Some((fs::read(name).ok()?, encoding)))?
         })
+}
+
+/// Whether the name is one that `dist` made from the file's content.
+fn is_hashed(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    let hash = stem.and_then(|stem| Some(stem.rsplit_once('-')?.1));
+    hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn mime(path: &Path) -> &'static str {
@@ -186,6 +198,15 @@ fn set(response: &mut Response<Full<Bytes>>, name: hyper::header::HeaderName, va
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_with_hashes() {
+        let check = |name: &str, is: bool| assert_eq!(is_hashed(Path::new(name)), is, "{name}");
+        check("pkg/page_bg-e3b0c44298fc1c14.wasm", true);
+        check("pkg/kvscope.js", false);
+        check("kvscope-offline.html", false);
+        check("course-of-2026.html", false);
+    }
 
     #[test]
     fn paths() {

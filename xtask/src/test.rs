@@ -7,12 +7,12 @@ use anyhow::{Context, Result};
 
 use crate::dist::{Mode, dist};
 use crate::run::run;
-use crate::{root, setup, wasm};
+use crate::{package, root, setup, wasm};
 
 type Step = (&'static str, fn() -> Result<()>);
 
 /// The quick ones first.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("format", || cargo("fmt --all --check")),
     ("clippy", || {
         cargo("clippy --workspace --all-targets -- -D warnings")
@@ -50,6 +50,7 @@ const STEPS: [Step; 10] = [
         node.arg(compiler).args(options.split(' '));
         run(node.current_dir(root()))
     }),
+    ("JavaScript package, packed and installed", package::test),
     ("browser tests", || cargo("run --package browser-tests")),
 ];
 
