@@ -8,7 +8,7 @@ use xtask::{bench, dist, serve, test};
 const HELP: &str = "\
 cargo xtask dist [--dev]                build the page into dist/ and say how large it is
 cargo xtask serve [--port N] [--watch]  build it and serve it on localhost (port 8080, or the next free one)
-cargo xtask test                        everything that continuous integration runs
+cargo xtask test [WORD]                 everything that continuous integration runs, or the steps whose name has the word
 cargo xtask bench                       report() natively, and a slider drag in the browser";
 
 fn main() -> ExitCode {
@@ -27,7 +27,8 @@ fn run(args: &[&str]) -> Result<()> {
         ["dist"] => dist::dist(dist::Mode::Release)?.check(),
         ["dist", "--dev"] => dist::dist(dist::Mode::Dev).map(drop),
         ["serve", options @ ..] => serve::serve(&serve_options(options)?),
-        ["test"] => test::test(),
+        ["test"] => test::test(""),
+        ["test", word] => test::test(word),
         ["bench"] => bench::bench(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
