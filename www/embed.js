@@ -9,13 +9,13 @@
   // Attributes are called as the scenario's fields, with _ or -.
   const FIELDS =
     'model weight_format kv_cache_dtype state_dtype prompt_tokens thinking_tokens answer_tokens num_samples num_seqs shared_prefix_tokens gpu tensor_parallel_size pipeline_parallel_size data_parallel_size gpu_memory_utilization activation_bytes overhead_bytes num_speculative_tokens draft_layers engine available_kv_cache_bytes num_blocks num_tokens block_size max_model_len max_num_batched_tokens async_scheduling decode_context_parallel_size mamba_cache_mode hybrid_kv_cache_manager mem_fraction_static page_size swa_full_tokens_ratio dp_attention max_mamba_cache_size tokens_per_block free_gpu_memory_fraction n_ctx n_seq_max kv_unified n_ubatch flash_attn swa_full mla mla_attn variant version';
-  const OPTIONS = { show: 'embed', controls: 'controls', lock: 'lock', theme: 'theme' };
-  const KEYS = { ...OPTIONS, prompt: 'prompt_tokens', thinking: 'thinking_tokens', answer: 'answer_tokens' };
-  for (const field of FIELDS.split(' ')) KEYS[field] = KEYS[field.replaceAll('_', '-')] = field;
+  const OPTIONS = ['embed', 'controls', 'lock', 'theme', 'predict', 'predict_level', 'predict_seed'];
+  const KEYS = { show: 'embed', prompt: 'prompt_tokens', thinking: 'thinking_tokens', answer: 'answer_tokens' };
+  for (const field of [...OPTIONS, ...FIELDS.split(' ')]) KEYS[field] = KEYS[field.replaceAll('_', '-')] = field;
 
   const SHOW = 'sentence,tokens';
   // Pixels of the parts in a column of 700; what they take elsewhere they say when they are there.
-  const HEIGHTS = { sentence: 110, facts: 110, tokens: 240, hbm: 470, growth: 470, sweep: 560, working: 420 };
+  const HEIGHTS = { sentence: 110, facts: 110, tokens: 240, hbm: 470, growth: 470, sweep: 560, working: 420, predict: 420, concept: 900 };
   const CONTROL = 52;
   const MAX_HEIGHT = 20_000;
 
@@ -24,7 +24,7 @@
 
   const items = (text) => (text ?? '').split(',').filter((item) => item.trim() !== '');
   const pair = (key, value) => `${key}=${encodeURIComponent(value)}`;
-  const isOption = (key) => Object.values(OPTIONS).includes(key);
+  const isOption = (key) => OPTIONS.includes(key);
 
   class KvScope extends HTMLElement {
     static observedAttributes = [...Object.keys(KEYS), 'link', 'src', 'height', 'title'];
