@@ -1,6 +1,9 @@
 //! What fits: requests at once, the longest thinking, the smallest tensor parallel size. Exact searches over the exact
 //! function, never a division by bytes per token: windows, states and pages bend the curve.
 
+pub mod fixes;
+pub mod hardware;
+
 use super::engines;
 use super::scenario::{Scenario, field};
 use super::setup::{Request, Setup};

@@ -75,7 +75,7 @@ pub fn unknown_model(fragment: &str) -> Option<String> {
 }
 
 /// Reads a fragment, with or without `#`. `page_keys` are the keys that belong to the page and not to the scenario; they
-/// are handed back. What cannot be read is left at its default and named in the errors.
+/// are handed back, and so are those with a dot, which are settings of a panel ([`super::settings`]). What cannot be read is left at its default and named in the errors.
 pub fn from_fragment(fragment: &str, page_keys: &[&str]) -> Link {
     let mut res = Link {
         scenario: Scenario::default(),
@@ -103,7 +103,7 @@ pub fn from_fragment(fragment: &str, page_keys: &[&str]) -> Link {
                     problem: Problem::NotOneOf(vec![VERSION]),
                 });
             }
-        } else if page_keys.contains(&key.as_str()) {
+        } else if page_keys.contains(&key.as_str()) || key.contains('.') {
             res.other.push((key, value));
         } else if let Err(error) = res.scenario.set(&key, &value) {
             res.errors.push(error);

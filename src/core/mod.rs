@@ -18,6 +18,7 @@ pub mod resolved;
 mod rows;
 pub mod scenario;
 pub mod serve;
+pub mod settings;
 pub mod setup;
 pub mod speed;
 pub mod templates;

@@ -1,8 +1,17 @@
 //! Links: round trips, golden lines that open for ever, and broken ones.
 
-use kvscope::core::link::{from_fragment, to_fragment};
+use kvscope::core::link::{from_fragment, push_pair, to_fragment};
 use kvscope::core::scenario::{FIELDS, FieldKind, Problem, Scenario, whole_number};
+use kvscope::core::settings::{self, Kind, Settings};
 use serde_json::json;
+
+fn fragment(scenario: &Scenario, settings: &Settings) -> String {
+    let mut res = to_fragment(scenario);
+    for (key, value) in settings::to_pairs(settings) {
+        push_pair(&mut res, &key, &value);
+    }
+    res
+}
 
 #[test]
 fn the_default_link_writes_every_key() {
@@ -22,7 +31,9 @@ fn golden_links_open_without_a_note() {
     for line in include_str!("../data/links.txt").lines() {
         let link = from_fragment(line, &[]);
         assert_eq!(link.errors, [], "{line}");
-        assert_eq!(to_fragment(&link.scenario), line);
+        let (settings, errors) = settings::from_pairs(&link.other);
+        assert_eq!(errors, [], "{line}");
+        assert_eq!(fragment(&link.scenario, &settings), line);
     }
 }
 
@@ -171,5 +182,99 @@ fn numbers_as_people_type_them() {
     ];
     for (text, number) in rows {
         assert_eq!(whole_number(text), number, "{text}");
+    }
+}
+
+/// Texts that a setting takes, its bounds among them.
+fn texts_of(setting: &settings::Setting) -> Vec<String> {
+    let bounds = setting.decimal_bounds();
+    let decimals = || {
+        bounds.map_or(Vec::new(), |(min, max)| {
+            vec![min.to_string(), max.to_string()]
+        })
+    };
+    let auto = || "auto".to_owned();
+    match setting.kind {
+        Kind::Number(bounds) => vec![bounds.min.to_string(), bounds.max.to_string()],
+        Kind::Optional(bounds) => vec![auto(), bounds.min.to_string(), bounds.max.to_string()],
+        Kind::Decimal(..) => decimals(),
+        Kind::OptionalDecimal(..) => [vec![auto()], decimals()].concat(),
+        Kind::Choice(ids) => ids().into_iter().map(str::to_owned).collect(),
+        Kind::Text(example) => vec![example.to_owned()],
+    }
+}
+
+#[test]
+fn every_setting_round_trips() {
+    for setting in settings::all() {
+        for text in texts_of(setting) {
+            let mut changed = Settings::default();
+            let taken = setting.set(&mut changed, &text);
+            assert_eq!(taken, Ok(()), "{}={text}", setting.key);
+            assert_eq!(setting.text(&changed), text, "{}", setting.key);
+            let link = from_fragment(&fragment(&Scenario::default(), &changed), &[]);
+            assert_eq!(
+                settings::from_pairs(&link.other),
+                (changed, Vec::new()),
+                "{}={text}",
+                setting.key
+            );
+        }
+    }
+}
+
+#[test]
+fn a_group_of_settings_is_written_whole_or_not_at_all() {
+    assert_eq!(settings::to_pairs(&Settings::default()), []);
+    let (changed, errors) = settings::from_pairs(&[pair("turns.num_turns", "3")]);
+    assert_eq!(errors, []);
+    let keys: Vec<String> = settings::to_pairs(&changed)
+        .into_iter()
+        .map(|pair| pair.0)
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            "turns.num_turns",
+            "turns.follow_up_tokens",
+            "turns.tool_calls",
+            "turns.call_tokens",
+            "turns.result_tokens"
+        ]
+    );
+}
+
+fn pair(key: &str, value: &str) -> (String, String) {
+    (key.to_owned(), value.to_owned())
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_named() {
+    let broken = [
+        ("serve.clients", "0"),
+        ("serve.clients", "many"),
+        ("serve.rate", "-1"),
+        ("serve.rate", "NaN"),
+        ("serve.rate", "1e3"),
+        ("serve.policy", "kind"),
+        ("serve.versus", "thinking:1"),
+        ("serve.versus", "gpu:abacus"),
+        ("serve.trace", "0:1:2"),
+        ("serve.trace", "0:1:2:3:4"),
+        ("serve.trace", "1:1:2:3;0:1:2:3"),
+        ("serve.trace", "inf:1:2:3"),
+        ("serve.trace", "0:0:0:0"),
+        ("speed.memory_efficiency", "1.01"),
+        ("wat.else", "1"),
+        (".", ""),
+    ];
+    for (key, value) in broken {
+        let (settings, errors) = settings::from_pairs(&[pair(key, value)]);
+        assert_eq!(settings, Settings::default(), "{key}={value}");
+        let named: Vec<_> = errors
+            .iter()
+            .map(|error| (error.key.as_str(), error.given.as_str()))
+            .collect();
+        assert_eq!(named, [(key, value)]);
     }
 }

@@ -5,6 +5,7 @@ mod concept;
 mod engines;
 mod export;
 mod files;
+mod fit;
 mod formula;
 mod gguf;
 mod gpus;

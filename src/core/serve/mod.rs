@@ -10,6 +10,7 @@ mod pool;
 pub mod schedulers;
 mod server;
 pub mod step_time;
+pub mod study;
 pub mod trace;
 mod world;
 

@@ -22,7 +22,7 @@ pub struct TraceRow {
 
 impl TraceRow {
     /// What makes it no request, if anything.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(in crate::core) fn check(&self) -> Result<(), String> {
         let output = self.thinking_tokens.saturating_add(self.answer_tokens);
         if !self.arrival_seconds.is_finite() {
             return Err("an arrival is not a finite number of seconds".to_owned());
