@@ -6,14 +6,14 @@ use super::text::{Messages, fill};
 
 /// The name of a request to start from.
 pub fn name<'a>(lengths: &Lengths, messages: &'a Messages) -> &'a str {
-    let page = &messages.page;
+    let words = &messages.panels;
     match lengths.id {
-        "chat-question" => &page.lengths_chat_question,
-        "logic-puzzle" => &page.lengths_logic_puzzle,
-        "aime-problem" => &page.lengths_aime_problem,
-        "hard-science" => &page.lengths_hard_science,
-        "long-document" => &page.lengths_long_document,
-        "runs-to-the-cap" => &page.lengths_runs_to_the_cap,
+        "chat-question" => &words.lengths_chat_question,
+        "logic-puzzle" => &words.lengths_logic_puzzle,
+        "aime-problem" => &words.lengths_aime_problem,
+        "hard-science" => &words.lengths_hard_science,
+        "long-document" => &words.lengths_long_document,
+        "runs-to-the-cap" => &words.lengths_runs_to_the_cap,
         // The tests hold every id to have a name.
         _ => "",
     }
@@ -21,11 +21,11 @@ pub fn name<'a>(lengths: &Lengths, messages: &'a Messages) -> &'a str {
 
 /// What it is typical of, and how far such requests lie apart.
 pub fn note(lengths: &Lengths, messages: &Messages) -> String {
-    let (page, numbers) = (&messages.page, messages.numbers());
+    let (words, numbers) = (&messages.panels, messages.numbers());
     let template = if lengths.ranged == "prompt_tokens" {
-        &page.lengths_typical_prompt
+        &words.lengths_typical_prompt
     } else {
-        &page.lengths_typical_thinking
+        &words.lengths_typical_thinking
     };
     let [low, high] = lengths.range.map(|tokens| numbers.integer(tokens));
     fill(

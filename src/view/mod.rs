@@ -5,16 +5,21 @@ pub mod chart;
 pub mod charts;
 #[cfg(feature = "doors")]
 pub mod comparison;
+#[cfg(feature = "doors")]
 pub mod concept;
+#[cfg(feature = "doors")]
 pub mod export;
 pub mod facts;
 pub mod fields;
+#[cfg(feature = "doors")]
 pub mod formula;
+#[cfg(feature = "doors")]
 pub mod lengths;
 pub mod markup;
 pub mod model_edit;
 pub mod notes;
 pub mod numbers;
+#[cfg(feature = "doors")]
 pub mod predict;
 pub mod scrub;
 pub mod sentence;
@@ -22,4 +27,5 @@ pub mod slider;
 pub mod svg;
 pub mod table;
 pub mod text;
+#[cfg(feature = "doors")]
 mod values;

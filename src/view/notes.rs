@@ -1,7 +1,9 @@
 //! Sentences for what the core has to say: warnings, assumptions, errors of fields.
 
-use crate::core::report::{Assumption, Warning};
-use crate::core::scenario::{FieldError, Problem, cut, field};
+#[cfg(feature = "doors")]
+use crate::core::report::Assumption;
+use crate::core::report::Warning;
+use crate::core::scenario::{FieldError, Problem, field};
 use crate::core::units::{Bytes, Share};
 
 use super::fields;
@@ -146,8 +148,9 @@ pub fn warning(warning: &Warning, messages: &Messages) -> String {
 }
 
 /// The sentence of an assumption.
+#[cfg(feature = "doors")]
 pub fn assumption(assumption: &Assumption, messages: &Messages) -> String {
-    let (text, numbers) = (&messages.notes, messages.numbers());
+    let (text, numbers) = (&messages.panels, messages.numbers());
     match assumption {
         Assumption::LastTokenCounted { engine_tokens } => fill(
             &text.last_token_counted,
@@ -239,11 +242,12 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
 }
 
 /// A file that is too large to be a model's configuration.
+#[cfg(feature = "doors")]
 pub fn file_too_large(name: &str, bytes: f64, messages: &Messages) -> String {
     let size = messages.numbers().bytes(Bytes(bytes as u64));
-    let name = cut(name, 80);
+    let name = crate::core::scenario::cut(name, 80);
     fill(
-        &messages.page.import_too_large,
+        &messages.panels.import_too_large,
         &[("name", &name), ("size", &size)],
     )
 }

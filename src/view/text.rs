@@ -16,10 +16,13 @@ pub mod files;
 pub mod loaded;
 pub mod notes;
 pub mod page;
+#[cfg(feature = "doors")]
+pub mod panels;
 pub mod predict;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod pseudo;
 pub mod units;
+#[cfg(feature = "doors")]
 pub mod working;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod zh;
@@ -30,8 +33,11 @@ pub use fields::FieldText;
 pub use files::FilesText;
 pub use notes::NoteText;
 pub use page::PageText;
+#[cfg(feature = "doors")]
+pub use panels::PanelText;
 pub use predict::PredictText;
 pub use units::UnitText;
+#[cfg(feature = "doors")]
 pub use working::WorkingText;
 
 use super::numbers::Numbers;
@@ -83,7 +89,11 @@ pub struct Messages {
     pub fields: FieldText,
     /// The page around them.
     pub page: PageText,
+    /// The panels and dialogs.
+    #[cfg(feature = "doors")]
+    pub panels: PanelText,
     /// How it is computed.
+    #[cfg(feature = "doors")]
     pub working: WorkingText,
     /// Warnings, assumptions, errors of fields.
     pub notes: NoteText,
@@ -96,6 +106,9 @@ pub static ENGLISH: Messages = Messages {
     charts: ChartText::ENGLISH,
     fields: FieldText::ENGLISH,
     page: PageText::ENGLISH,
+    #[cfg(feature = "doors")]
+    panels: PanelText::ENGLISH,
+    #[cfg(feature = "doors")]
     working: WorkingText::ENGLISH,
     notes: NoteText::ENGLISH,
 };
@@ -117,6 +130,10 @@ impl Messages {
             .for_each(&mut |name, text| visit("fields", name, text));
         self.page
             .for_each(&mut |name, text| visit("page", name, text));
+        #[cfg(feature = "doors")]
+        self.panels
+            .for_each(&mut |name, text| visit("panels", name, text));
+        #[cfg(feature = "doors")]
         self.working
             .for_each(&mut |name, text| visit("working", name, text));
         self.notes

@@ -29,7 +29,7 @@ impl Door {
     /// Takes a text; one that is no model leaves the scenario and says what it is.
     fn take(self, content: &str, file_name: &str) {
         if content.trim().is_empty() {
-            return self.refuse(self.state.text.page.import_empty.to_string());
+            return self.refuse(self.state.text.panels.import_empty.to_string());
         }
         let name = Some(file_name.trim_end_matches(".json"))
             .filter(|name| *name != "config")
@@ -63,7 +63,7 @@ impl Door {
             let name = file.name();
             match browser::read_text(file).await {
                 Ok(content) => self.take(&content, &name),
-                Err(_) => self.refuse(self.state.text.page.import_unreadable.to_string()),
+                Err(_) => self.refuse(self.state.text.panels.import_unreadable.to_string()),
             }
         });
     }
@@ -82,7 +82,7 @@ impl Door {
 /// The door for files: paste, drop or pick.
 pub(crate) fn import() -> El {
     let state = state();
-    let text = &state.text.page;
+    let text = &state.text.panels;
     let door = Door {
         state,
         pasted: Cell::new(String::new()),

@@ -52,8 +52,8 @@ pub(crate) fn models() -> El {
         .attr("aria-expanded", "true")
         .attr("aria-controls", list_id.clone())
         .attr_with("aria-activedescendant", move || option_id(active.get()))
-        .attr("aria-label", &*text.pick_search)
-        .attr("placeholder", &*text.pick_search)
+        .attr("aria-label", &*state.text.panels.pick_search)
+        .attr("placeholder", &*state.text.panels.pick_search)
         .testid("model-search")
         .value_with(move || query.get())
         .on("input", move |event| {
@@ -76,14 +76,14 @@ pub(crate) fn models() -> El {
         el("ul")
             .attr("role", "listbox")
             .attr("id", list_id.clone())
-            .attr("aria-label", &*text.pick_title)
+            .attr("aria-label", &*state.text.panels.pick_title)
             .children(lines)
             .view()
     };
     el("dialog")
         .reference(dialog)
         .class("picker")
-        .attr("aria-label", &*text.pick_title)
+        .attr("aria-label", &*state.text.panels.pick_title)
         .on("close", move |_| {
             if state.dialog.peek() == "models" {
                 state.dialog.set("");
@@ -97,7 +97,7 @@ pub(crate) fn models() -> El {
                 .attr("role", "status")
                 .text_with(move || {
                     if found.get().is_empty() {
-                        text.pick_none.to_string()
+                        state.text.panels.pick_none.to_string()
                     } else {
                         String::new()
                     }

@@ -12,7 +12,7 @@ use crate::app::state::state;
 /// The link to the page as it is.
 pub(crate) fn share() -> El {
     let state = state();
-    let text = &state.text.page;
+    let text = &state.text.panels;
     let copied = Cell::new(None::<bool>);
     let address = move || {
         // Follows what the reader changes while the dialog is open.
@@ -45,7 +45,7 @@ pub(crate) fn share() -> El {
             )
             .child(
                 el("footer").child(
-                    button(&text.copy, copy)
+                    button(&state.text.page.copy, copy)
                         .class("primary")
                         .testid("share-copy"),
                 ),

@@ -14,7 +14,7 @@ use crate::app::state::state;
 /// How it is computed: the formula with its numbers, the same as programs, and what was assumed.
 pub(crate) fn working() -> El {
     let state = state();
-    let text = &state.text.page;
+    let text = &state.text.panels;
     let working = Derived::new(move || {
         Arc::new(formula::working(
             &state.scenario(),

@@ -27,11 +27,6 @@ texts! {
         weights_not_counted: "the weights could not be counted from the dimensions; the published count stands in",
         stored_in_other_format: "the model's own file stores its weights as {stored}; here they are counted as {weight_format}",
 
-        last_token_counted: "the last sampled token is counted; an engine never feeds it back and holds {engine_tokens} {engine_tokens?token|tokens}",
-        windows_idealised: "a sliding window keeps exactly its newest tokens; engines reserve up to a batch more",
-        overheads_assumed: "activations {activations} and runtime {runtime} per GPU, from: {source}",
-        state_dtype: "recurrent states are kept as {state_dtype}",
-
         field_error: "{field} is {given}: {problem}",
         unknown_key: "there is no such field; it was left out",
         not_a_number: "type a whole number, such as 4000, 4,000 or 32k",

@@ -4,6 +4,7 @@ mod concept;
 mod figures;
 mod files;
 mod page;
+mod panels;
 mod predict;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ pub static MESSAGES: Messages = Messages {
     charts: figures::CHARTS,
     fields: page::FIELDS,
     page: page::PAGE,
+    panels: panels::PANELS,
     working: figures::WORKING,
     notes: page::NOTES,
 };

@@ -1,0 +1,43 @@
+//! What stands behind the first view: the panels and the dialogs. The page's own module does without these words.
+
+use super::texts;
+
+texts! {
+    /// Panels and dialogs.
+    pub struct PanelText {
+        group_lengths: "Typical requests",
+        lengths_chat_question: "A chat question",
+        lengths_logic_puzzle: "A logic puzzle",
+        lengths_aime_problem: "A competition problem",
+        lengths_hard_science: "A hard science question",
+        lengths_long_document: "A long document",
+        lengths_runs_to_the_cap: "A run to the cap",
+        lengths_typical_prompt: "typical of {typical_of}; prompts from {low} to {high} tokens",
+        lengths_typical_thinking: "typical of {typical_of}; thinking from {low} to {high} tokens",
+        assumptions_title: "What is assumed",
+        working_title: "How it is computed",
+        steps_title: "Every step",
+        snippets_title: "The same as a program",
+        import_title: "Import a model",
+        import_help: "Paste a config.json, drop the file anywhere on the page, or pick it. It is read here, in your browser, and goes nowhere.",
+        import_paste: "Paste config.json here",
+        import_pick: "Pick a file…",
+        import_use: "Use it",
+        import_drop: "Drop to read",
+        import_unreadable: "the file could not be read; the browser refused it, or it is gone",
+        import_empty: "nothing was pasted; paste the whole text of a config.json",
+        import_too_large: "{name} has {size}; a config.json has at most a few hundred KiB and 16 MiB are read: pick the config.json of the model",
+        pick_title: "Choose a model",
+        pick_search: "Search models",
+        pick_none: "No preset has this name. Import its config.json instead.",
+        share_title: "Share this scenario",
+        share_help: "The link holds everything you see; nothing is stored anywhere else.",
+        copied: "Copied.",
+        copy_refused: "The browser does not allow copying here; select the link and copy it.",
+
+        last_token_counted: "the last sampled token is counted; an engine never feeds it back and holds {engine_tokens} {engine_tokens?token|tokens}",
+        windows_idealised: "a sliding window keeps exactly its newest tokens; engines reserve up to a batch more",
+        overheads_assumed: "activations {activations} and runtime {runtime} per GPU, from: {source}",
+        state_dtype: "recurrent states are kept as {state_dtype}",
+    }
+}
