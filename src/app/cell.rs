@@ -6,16 +6,26 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-/// A value that a signal can hold: anything that can be compared and sent.
-pub(crate) trait Value: Any + Clone + PartialEq + Send + Sync {}
+/// A value that a signal can hold: anything that can be sent.
+pub(crate) trait Value: Any + Clone + Send + Sync {}
 
-impl<T: Any + Clone + PartialEq + Send + Sync> Value for T {}
+impl<T: Any + Clone + Send + Sync> Value for T {}
 
-/// Any value, with its comparison.
+/// Any value, with its comparison. Comparisons of large values are more code than what they save.
 #[derive(Clone)]
 struct Shared {
     value: Arc<dyn Any + Send + Sync>,
-    is_same: fn(&dyn Any, &dyn Any) -> bool,
+    is_same: IsSame,
+}
+
+type IsSame = fn(&dyn Any, &dyn Any) -> bool;
+
+fn is_same<T: Value + PartialEq>(a: &dyn Any, b: &dyn Any) -> bool {
+    matches!((a.downcast_ref::<T>(), b.downcast_ref::<T>()), (Some(a), Some(b)) if a == b)
+}
+
+fn never_same(_: &dyn Any, _: &dyn Any) -> bool {
+    false
 }
 
 impl PartialEq for Shared {
@@ -25,13 +35,10 @@ impl PartialEq for Shared {
 }
 
 impl Shared {
-    fn new<T: Value>(value: T) -> Self {
-        fn is_same<T: Value>(a: &dyn Any, b: &dyn Any) -> bool {
-            matches!((a.downcast_ref::<T>(), b.downcast_ref::<T>()), (Some(a), Some(b)) if a == b)
-        }
+    fn new<T: Value>(value: T, is_same: IsSame) -> Self {
         Self {
             value: Arc::new(value),
-            is_same: is_same::<T>,
+            is_same,
         }
     }
 
@@ -69,11 +76,22 @@ impl<T> Clone for Derived<T> {
 
 impl<T> Copy for Derived<T> {}
 
-impl<T: Value> Cell<T> {
-    /// A signal with this value.
+impl<T: Value + PartialEq> Cell<T> {
+    /// A signal with this value. Setting what is there already changes nothing.
     pub(crate) fn new(value: T) -> Self {
+        Self::of(Shared::new(value, is_same::<T>))
+    }
+}
+
+impl<T: Value> Cell<T> {
+    /// A signal with this value, of which every setting is a change.
+    pub(crate) fn whole(value: T) -> Self {
+        Self::of(Shared::new(value, never_same))
+    }
+
+    fn of(value: Shared) -> Self {
         Self {
-            signal: RwSignal::new(Shared::new(value)),
+            signal: RwSignal::new(value),
             kind: PhantomData,
         }
     }
@@ -93,20 +111,30 @@ impl<T: Value> Cell<T> {
         self.signal.try_get_untracked().map(Shared::get)
     }
 
-    /// Another value. Setting what is there already changes nothing.
+    /// Another value.
     pub(crate) fn set(self, value: T) {
-        let value = Shared::new(value);
-        if self.signal.get_untracked() != value {
+        let before = self.signal.get_untracked();
+        let value = Shared::new(value, before.is_same);
+        if before != value {
             self.signal.set(value);
         }
     }
 }
 
-impl<T: Value> Derived<T> {
-    /// What `compute` gives, again whenever a signal in it changes.
+impl<T: Value + PartialEq> Derived<T> {
+    /// What `compute` gives, again whenever a signal in it changes. What follows from it does when the value does.
     pub(crate) fn new(compute: impl Fn() -> T + Send + Sync + 'static) -> Self {
-        let compute: Box<dyn Fn() -> Shared + Send + Sync> =
-            Box::new(move || Shared::new(compute()));
+        Self::of(Box::new(move || Shared::new(compute(), is_same::<T>)))
+    }
+}
+
+impl<T: Value> Derived<T> {
+    /// What `compute` gives, again whenever a signal in it changes, and with it what follows.
+    pub(crate) fn whole(compute: impl Fn() -> T + Send + Sync + 'static) -> Self {
+        Self::of(Box::new(move || Shared::new(compute(), never_same)))
+    }
+
+    fn of(compute: Box<dyn Fn() -> Shared + Send + Sync>) -> Self {
         Self {
             memo: Memo::new(move |_| compute()),
             kind: PhantomData,

@@ -46,7 +46,7 @@ pub(crate) fn figure(id: &'static str) -> El {
         })
     };
     // The words and the picture are asked for one by one, and all follow from one model.
-    let shown = Derived::new(move || {
+    let shown = Derived::whole(move || {
         let model = model();
         let width = width.get();
         let svg = if width == 0 {

@@ -144,7 +144,7 @@ fn header() -> El {
 /// The facts; each opens its working.
 fn fact_row() -> El {
     let state = state();
-    let all = Derived::new(move || {
+    let all = Derived::whole(move || {
         Arc::new(facts::facts(&state.scenario(), &state.report(), state.text))
     });
     let ids = move || all.get().iter().map(|fact| fact.id).collect();

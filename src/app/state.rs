@@ -61,10 +61,10 @@ impl State {
     /// The state that a fragment describes.
     pub(crate) fn from_fragment(fragment: &str, base: PageOptions) -> Self {
         let (scenario, options, errors) = read_fragment(fragment, base);
-        let scenario = Cell::new(Arc::new(scenario));
+        let scenario = Cell::whole(Arc::new(scenario));
         let step = Cell::new(None::<u64>);
-        let full = Derived::new(move || Arc::new(report(&scenario.get())));
-        let now = Derived::new(move || match step.get() {
+        let full = Derived::whole(move || Arc::new(report(&scenario.get())));
+        let now = Derived::whole(move || match step.get() {
             None => full.get(),
             Some(step) => {
                 // On the GPUs of the whole request, also where fewer would do for so much of it.
@@ -79,7 +79,7 @@ impl State {
         Self {
             scenario,
             step,
-            errors: Cell::new(errors),
+            errors: Cell::whole(errors),
             options: Cell::new(Arc::new(options)),
             asked: Cell::new(0),
             is_reading: Cell::new(false),
@@ -89,7 +89,7 @@ impl State {
             panels: StoredValue::new_local(None),
             #[cfg(feature = "page")]
             dialogs: super::el::ElRef::new(),
-            pins: Cell::new(Vec::new()),
+            pins: Cell::whole(Vec::new()),
             report: full,
             now,
             text: &text::ENGLISH,
@@ -187,9 +187,15 @@ impl State {
 
     /// Sets a field from text. The scenario is the same on an error.
     pub(crate) fn set(&self, key: &'static str, text: &str) -> Result<(), FieldError> {
-        let mut changed = Scenario::clone(&self.scenario.peek());
+        let before = self.scenario.peek();
+        let mut changed = Scenario::clone(&before);
         changed.set(key, text)?;
-        self.replace(changed);
+        // Many steps of a drag are none.
+        if field(key).is_none_or(|field| (field.get)(&before) != (field.get)(&changed)) {
+            self.replace(changed);
+        } else {
+            self.step.set(None);
+        }
         Ok(())
     }
 

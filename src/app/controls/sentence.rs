@@ -20,7 +20,7 @@ use super::select::menu;
 /// The sentence.
 pub(crate) fn lede() -> El {
     let state = state();
-    let sentences = Derived::new(move || {
+    let sentences = Derived::whole(move || {
         Arc::new(sentence::lede(
             &state.scenario(),
             &state.report(),

@@ -17,7 +17,7 @@ pub(crate) fn models() -> El {
     open_while(dialog, "models");
     let query = Cell::new(String::new());
     let active = Cell::new(0_usize);
-    let found = Derived::new(move || {
+    let found = Derived::whole(move || {
         // Only an open list is filled: presets are read when they are first listed.
         if state.dialog.get() == "models" {
             fields::find_models(&query.get())

@@ -15,7 +15,7 @@ use crate::app::state::state;
 pub(crate) fn working() -> El {
     let state = state();
     let text = &state.text.panels;
-    let working = Derived::new(move || {
+    let working = Derived::whole(move || {
         Arc::new(formula::working(
             &state.scenario(),
             &state.now(),
