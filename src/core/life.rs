@@ -6,7 +6,7 @@ use super::model::LayerGroup;
 use super::scenario::Scenario;
 use super::setup::{PhaseBytes, Request, Setup};
 use super::speed::{self, SpeedConstants, SpeedInputs};
-use super::units::{Bytes, Tokens};
+use super::units::{Bytes, Tokens, ascending};
 
 /// A vertex of the life curve, which is straight between vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -59,9 +59,7 @@ pub fn vertex_steps(scenario: &Scenario, groups: &[LayerGroup]) -> Vec<u64> {
             }
         }
     }
-    res.sort_unstable();
-    res.dedup();
-    res
+    ascending(&res)
 }
 
 /// The vertices of the curve, with the seconds that the prefill and the decode steps up to each take.

@@ -369,3 +369,16 @@ impl fmt::Display for Share {
         write!(f, "{}{point}{fraction}", self.0 / Self::ONE.0)
     }
 }
+
+/// These numbers from small to large, each once. The lists here are short, and the standard library's sorting is more
+/// code than a chart.
+pub fn ascending(numbers: &[u64]) -> Vec<u64> {
+    let mut res = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let at = res.partition_point(|known| known < number);
+        if res.get(at) != Some(number) {
+            res.insert(at, *number);
+        }
+    }
+    res
+}

@@ -29,7 +29,7 @@ pub fn markdown(scenario: &Scenario, report: &Report, messages: &Messages) -> St
         "\n",
         &messages.working.names,
         "\n\n### ",
-        &text.assumptions_title,
+        &messages.panels.assumptions_title,
         "\n\n",
     ]);
     for assumption in &report.assumptions {
@@ -39,7 +39,7 @@ pub fn markdown(scenario: &Scenario, report: &Report, messages: &Messages) -> St
             "\n",
         ]);
     }
-    res.extend(["\n### ", &*text.snippets_title, "\n"]);
+    res.extend(["\n### ", &*messages.panels.snippets_title, "\n"]);
     for snippet in snippets {
         let id = snippet.language.to_lowercase();
         res.extend(["\n```", &id, "\n", &snippet.code, "```\n"]);
@@ -68,7 +68,7 @@ pub fn latex(scenario: &Scenario, report: &Report, messages: &Messages) -> Strin
     res.extend([&plain_latex(&messages.working.names), "\n"]);
     res.extend([
         "\\paragraph{",
-        &plain_latex(&messages.page.assumptions_title),
+        &plain_latex(&messages.panels.assumptions_title),
         "}\n",
     ]);
     res.push_str("\\begin{itemize}\n");

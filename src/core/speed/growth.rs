@@ -1,5 +1,7 @@
 //! Quantities that grow along straight lines, summed exactly.
 
+use crate::core::units::ascending;
+
 /// A quantity that grows with the tokens of a sequence along straight lines: the bytes of its cache, where a window fills
 /// and the line bends; the operations of attending to it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,10 +21,11 @@ impl Growth {
         let last = bends.iter().copied().max().unwrap_or(0);
         let mut at: Vec<u64> = bends.to_vec();
         at.extend([0, last.saturating_add(1 << 20)]);
-        at.sort_unstable();
-        at.dedup();
         Self {
-            knots: at.into_iter().map(|n| (n, function(n))).collect(),
+            knots: ascending(&at)
+                .into_iter()
+                .map(|n| (n, function(n)))
+                .collect(),
         }
     }
 
@@ -83,8 +86,7 @@ pub(super) fn pieces(
 ) -> impl Iterator<Item = (u64, u64)> {
     let mut cuts: Vec<u64> = bends.filter(|n| from < *n && *n < to).collect();
     cuts.extend([from.min(to), to]);
-    cuts.sort_unstable();
-    cuts.dedup();
+    let cuts = ascending(&cuts);
     let ends: Vec<u64> = cuts.iter().skip(1).copied().collect();
     cuts.into_iter().zip(ends)
 }

@@ -7,7 +7,7 @@ use crate::core::fit;
 use crate::core::report::{LONG_THINKING, bounds_of};
 use crate::core::scenario::Scenario;
 use crate::core::setup::{Request, Setup};
-use crate::core::units::{Bytes, KIB, Tokens};
+use crate::core::units::{Bytes, KIB, Tokens, ascending};
 use crate::view::axis::{Wish, byte_axis, count_axis, sort_by, spread};
 use crate::view::chart::{ChartModel, Draw, Input, Scale, Size};
 use crate::view::numbers::Numbers;
@@ -210,9 +210,7 @@ fn lengths(scenario: &Scenario, setup: &Setup<'_>, now: Tokens, last: u64) -> Ve
         .filter_map(|group| group.kind.cap());
     res.extend(caps.map(|cap| cap.minus(taken).0));
     res.retain(|thinking| *thinking <= last);
-    res.sort_unstable();
-    res.dedup();
-    res
+    ascending(&res)
 }
 
 fn line(name: String, setup: &Setup<'_>, now: Tokens, last: u64) -> Line {
