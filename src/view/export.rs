@@ -10,7 +10,6 @@ use super::text::{Messages, fill};
 /// The working as Markdown: every step, the assumptions and the programs.
 pub fn markdown(scenario: &Scenario, report: &Report, messages: &Messages) -> String {
     let Working { steps, snippets } = working(scenario, report, messages);
-    let text = &messages.page;
     let mut res = format!(
         "## {}\n\n{}\n\n",
         messages.working.title,
