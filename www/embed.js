@@ -15,8 +15,8 @@
 
   const SHOW = 'sentence,tokens';
   // Pixels of the parts in a column of 700; what they take elsewhere they say when they are there.
-  const HEIGHTS = { sentence: 110, facts: 110, tokens: 240, hbm: 470, growth: 470, sweep: 560, working: 420, predict: 420, concept: 900 };
-  const CONTROL = 52;
+  const HEIGHTS = { sentence: 180, facts: 112, tokens: 198, hbm: 356, growth: 388, sweep: 473, working: 230, predict: 420, concept: 900 };
+  const CONTROL = 40;
   const MAX_HEIGHT = 20_000;
 
   const sheet = new CSSStyleSheet();

@@ -31,9 +31,11 @@ function fits(value) {
     }
 }
 
-// Fulfilled when the element comes into view, or is to be printed.
+// Fulfilled when any of the frame comes into view, or is to be printed.
 function seen(element) {
     return new Promise((done) => {
+        // What has no area is not seen everywhere.
+        element.style.minHeight = '100vh';
         const observer = new IntersectionObserver(
             (entries) => {
                 if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -147,6 +149,7 @@ export default async function mountInFrame(mount, element, options) {
     say({ context: 'h5p', action: 'hello' });
 
     await Promise.race([seen(element), woken]);
+    element.style.minHeight = '';
     const mounted = mount(element, {
         ...options,
         on_change: () => {

@@ -9,6 +9,7 @@
 //! | `pkg/page-HASH.js`, `pkg/page_bg-HASH.wasm` | the module that `mount` shows |
 //! | `pkg/doors-HASH.js`, `pkg/doors_bg-HASH.wasm` | the module with the importer and the functions that compute |
 //! | `kvscope-offline.html` | all of this in one file, see `offline.rs` |
+//! | `kvscope-scorm12.zip` | that file for course platforms, with `xtask/scorm/` |
 //! | `pkg/frame-HASH.js` | `src/app/frame.js`, which a page in a frame loads |
 //! | `pkg/kvscope.js` | the lasting name: one line that re-exports the hashed file |
 //! | `pkg/kvscope_bg.wasm` | the module of the functions under a lasting name, for those who fetch it themselves and hand it to `init`; nothing of ours loads it |
@@ -37,7 +38,7 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 use crate::offline::{Parts, offline};
-use crate::{dist_dir, root, target_dir, wasm};
+use crate::{dist_dir, root, scorm, target_dir, wasm};
 
 /// Everything that first use downloads, compressed by brotli, may be this large, in bytes. What is asked for is 220,000;
 /// the page is not there yet, and this keeps it from growing on the way.
@@ -46,7 +47,9 @@ pub const FIRST_USE_LIMIT: usize = 250_000;
 pub const FIRST_USE_REACH: usize = 190_000;
 
 /// The page in one file. `index.html` goes there by itself when nothing can be loaded.
-const OFFLINE: &str = "kvscope-offline.html";
+pub(crate) const OFFLINE: &str = "kvscope-offline.html";
+/// The page for course platforms.
+pub(crate) const SCORM: &str = "kvscope-scorm12.zip";
 
 /// How the page is built.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,6 +136,8 @@ impl Site {
             entry: &fs::read_to_string(root().join("src/app/api.js")).context("no api.js")?,
             frame: &frame,
         })?;
+        let scorm = scorm::package(offline.as_bytes(), scorm::LINK)?;
+        site.files.insert(SCORM.into(), scorm);
         site.files.insert(OFFLINE.into(), offline.into_bytes());
         let page_files = site.add_pkg(modules)?;
         let mut names = vec![("pkg/kvscope.js".to_owned(), page_files.entry.clone())];

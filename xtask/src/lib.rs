@@ -6,6 +6,7 @@ pub mod dist;
 mod offline;
 mod package;
 pub mod run;
+pub mod scorm;
 pub mod serve;
 pub mod server;
 pub mod setup;

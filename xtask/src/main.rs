@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use xtask::{bench, dist, serve, test};
+use xtask::{bench, dist, scorm, serve, test};
 
 const HELP: &str = "\
 cargo xtask dist [--dev]                build the page into dist/ and say how large it is
+cargo xtask scorm LINK                  kvscope-scorm12.zip in dist/ that opens with this link
 cargo xtask serve [--port N] [--watch]  build it and serve it on localhost (port 8080, or the next free one)
 cargo xtask test [WORD]                 everything that continuous integration runs, or the steps whose name has the word
 cargo xtask bench                       report() natively, and a slider drag in the browser";
@@ -26,6 +27,7 @@ fn run(args: &[&str]) -> Result<()> {
     match args {
         ["dist"] => dist::dist(dist::Mode::Release)?.check(),
         ["dist", "--dev"] => dist::dist(dist::Mode::Dev).map(drop),
+        ["scorm", link] => scorm::write(link),
         ["serve", options @ ..] => serve::serve(&serve_options(options)?),
         ["test"] => test::test(""),
         ["test", word] => test::test(word),
