@@ -47,6 +47,13 @@ pub fn to_fragment(scenario: &Scenario) -> String {
     res
 }
 
+/// Whether a link has room for this text of one value beside the other values.
+#[cfg(feature = "doors")]
+pub fn holds(value: &str) -> bool {
+    let encoded: usize = utf8_percent_encode(value, ENCODED).map(str::len).sum();
+    encoded <= MAX_LENGTH - MAX_LENGTH / 16
+}
+
 /// Appends `&key=value`, encoded.
 pub fn push_pair(fragment: &mut String, key: &str, value: &str) {
     if !fragment.is_empty() {

@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 use super::import::{
     ImportError,
     gguf::{self, GgufHeader},
-    hf_config, lenient_json,
+    hf_config,
     log::Setting,
     safetensors::{ExactWeights, with_exact_weights},
+    trim,
 };
 #[cfg(feature = "doors")]
 use super::model::ImportNote;
@@ -1045,7 +1046,7 @@ impl ModelChoice {
     ///
     /// A sentence that says what the text is and what to do.
     pub fn from_text(text: &str, name: &str) -> Result<Self, String> {
-        let config = lenient_json::parse(text).map_err(|error| error.to_string())?;
+        let config = hf_config::parse(text).map_err(|error| error.to_string())?;
         Self::from_config(config, name)
     }
 
@@ -1057,6 +1058,7 @@ impl ModelChoice {
     pub fn from_config(config: Value, name: &str) -> Result<Self, String> {
         let model = hf_config::import_value(&config, Some(name).filter(|name| !name.is_empty()))
             .map_err(|error| error.to_string())?;
+        let config = trim::trimmed(config, &model)?;
         Ok(Self {
             source: ModelSource::of_config(config, name),
             config: Arc::new(model),
@@ -1163,7 +1165,8 @@ impl ModelChoice {
         }
         if let Some(dims) = value.get("dims") {
             let model = hf_config::import_value(dims, None).map_err(|error| error.to_string())?;
-            let json = Value::Object(Map::from_iter([("dims".to_owned(), dims.clone())]));
+            let dims = trim::trimmed(dims.clone(), &model)?;
+            let json = Value::Object(Map::from_iter([("dims".to_owned(), dims)]));
             return Ok(Self {
                 source: ModelSource::Dims(json.to_string().into()),
                 config: Arc::new(model),

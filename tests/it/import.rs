@@ -2,7 +2,9 @@
 
 use kvscope::core::import::hf_config::{import, import_value};
 use kvscope::core::layer::{CacheFormats, IndexStorage, LayerKind};
+use kvscope::core::link::{from_fragment, to_fragment};
 use kvscope::core::model::ModelConfig;
+use kvscope::core::scenario::{ModelChoice, Scenario};
 use kvscope::core::units::{KvFormat, Tokens, formats};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -677,4 +679,127 @@ proptest! {
             let _ = model.cache_bytes(Tokens(u64::MAX), formats(formats::F32), 3);
         }
     }
+}
+
+/// A configuration of megabytes, most of them labels, makes a link that the page can read.
+#[test]
+fn what_says_nothing_about_the_layers_does_not_fill_the_link() {
+    let labels: serde_json::Map<String, Value> = (0..60_000)
+        .map(|idx| (idx.to_string(), Value::from(format!("LABEL_{idx}"))))
+        .collect();
+    let config = |types: usize| {
+        json!({
+            "model_type": "llama",
+            "num_hidden_layers": types,
+            "num_attention_heads": 8,
+            "hidden_size": 512,
+            "intermediate_size": 1024,
+            "vocab_size": 1000,
+            "layer_types": vec!["full_attention"; types],
+            "id2label": labels,
+            "text": { "label2id": labels },
+        })
+    };
+    let text = config(400).to_string();
+    assert!(2_000_000 < text.len(), "{}", text.len());
+    let choice = ModelChoice::from_text(&text, "").expect("a model");
+    assert_eq!(choice.config.layers.len(), 400);
+    let scenario = Scenario {
+        model: choice.clone(),
+        ..Scenario::default()
+    };
+    let link = to_fragment(&scenario);
+    assert!(link.len() < 100_000, "{}", link.len());
+    let opened = from_fragment(&link, &[]);
+    assert_eq!(opened.errors, []);
+    assert_eq!(opened.scenario.model.config.groups, choice.config.groups);
+}
+
+#[test]
+fn names_that_a_file_gives() {
+    let name = |more: Value| {
+        let mut config = json!({
+            "model_type": "llama",
+            "num_hidden_layers": 2,
+            "num_attention_heads": 8,
+            "hidden_size": 512,
+        });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            config[key] = value.clone();
+        }
+        import_value(&config, None).expect("a model").name
+    };
+    assert_eq!(name(json!({})), "llama");
+    assert_eq!(
+        name(json!({ "architectures": ["Qwen3MoeForCausalLM"] })),
+        "Qwen3Moe"
+    );
+    assert_eq!(
+        name(json!({ "architectures": ["GPT2LMHeadModel"] })),
+        "GPT2"
+    );
+    assert_eq!(
+        name(json!({ "architectures": ["XForCausalLM"], "_name_or_path": "maker/model-7b" })),
+        "maker/model-7b"
+    );
+}
+
+#[test]
+fn binary_files_are_named_without_codes() {
+    let check = |text: &str, expected: &str| {
+        let error = ModelChoice::from_text(text, "").expect_err("no model");
+        assert_eq!(error, expected);
+    };
+    check(
+        "\u{fffd}PNG\r\n\u{1a}\n\0\0\0\rIHDR",
+        "this is not text but a picture, an archive or another binary file; pick the file named config.json beside it",
+    );
+    check(
+        "GGUF\u{3}\0\0\0",
+        "this is a GGUF file, which is not text; open it as a file instead of pasting it",
+    );
+    check(
+        "\u{fffd}\u{7}Model \"x\"",
+        "the text begins with \"Model \"x\"\", and a config.json begins with {; paste it from the first { to the last }",
+    );
+}
+
+/// Source: `Gemma4TextConfig` since transformers 5.15 writes its global layers' dimensions by index;
+/// `BambaConfig.layers_block_type` makes every layer Mamba when there is no list.
+#[test]
+fn dimensions_by_index_and_lists_of_nothing() {
+    let gemma = json!({
+        "model_type": "gemma4_text",
+        "num_hidden_layers": 6,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "hidden_size": 2048,
+        "sliding_window": 512,
+        "per_layer_config": { "5": { "head_dim": 512, "num_key_value_heads": 2 } },
+    });
+    let model = import_value(&gemma, None).expect("a model");
+    let widths: Vec<_> = model
+        .groups
+        .iter()
+        .map(|group| {
+            (
+                group.kind.num_key_value_heads(),
+                group.kind.id(),
+                group.count,
+            )
+        })
+        .collect();
+    assert_eq!(widths, [(Some(4), "sliding", 5), (Some(2), "full", 1)]);
+    let bamba = json!({
+        "model_type": "bamba",
+        "num_hidden_layers": 3,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 8,
+        "hidden_size": 1024,
+        "attn_layer_indices": null,
+    });
+    let model = import_value(&bamba, None).expect("a model");
+    assert_eq!(model.groups.len(), 1);
+    assert!(matches!(model.groups[0].kind, LayerKind::Recurrent(_)));
 }

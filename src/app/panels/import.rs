@@ -32,7 +32,7 @@ impl Door {
             return self.refuse(self.state.text.panels.import_empty.to_string());
         }
         let name = Some(file_name.trim_end_matches(".json"))
-            .filter(|name| *name != "config")
+            .filter(|name| !name.starts_with("config"))
             .unwrap_or_default();
         match ModelChoice::from_text(content, name) {
             Ok(model) => {

@@ -16,7 +16,8 @@ use crate::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
 use crate::core::model::{ImportNote, LayerGroup, ModelConfig};
 use crate::core::units::{ElementFormat, Tokens, formats};
 
-/// Reads the text of a config.json. `name` is shown; without it, the name the file gives itself or its `model_type`.
+/// Reads the text of a config.json. `name` is shown; without it, the name the file gives itself, or its class or
+/// `model_type`.
 ///
 /// ```
 /// # use kvscope::core::{import::hf_config::import, units::{Tokens, Bytes, KvFormat, formats::BF16}};
@@ -31,11 +32,12 @@ use crate::core::units::{ElementFormat, Tokens, formats};
 /// # Ok::<(), kvscope::core::import::ImportError>(())
 /// ```
 pub fn import(text: &str, name: Option<&str>) -> Result<ModelConfig, ImportError> {
-    let file = match lenient_json::parse(text) {
-        Ok(file) => file,
-        Err(err) => return Err(wrong_file::of_text(text).unwrap_or(err)),
-    };
-    import_value(&file, name)
+    import_value(&parse(text)?, name)
+}
+
+/// The text as JSON, or an error that says which other file it is.
+pub fn parse(text: &str) -> Result<Value, ImportError> {
+    lenient_json::parse(text).map_err(|err| wrong_file::of_text(text).unwrap_or(err))
 }
 
 /// Reads a config.json that is parsed already.
@@ -91,7 +93,8 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
     Ok(res)
 }
 
-/// The given name, or the one the file gives itself, without the folders of the machine that wrote it.
+/// The given name, or the one the file gives itself, without the folders of the machine that wrote it, or that of its class
+/// without what the class is for: `Qwen3Moe` of `Qwen3MoeForCausalLM`.
 fn shown_name(view: &ConfigView<'_>, name: Option<&str>) -> String {
     let path = view.text("_name_or_path").unwrap_or("");
     let is_local = path.starts_with(['/', '.', '~']) || 1 < path.matches('/').count();
@@ -100,9 +103,15 @@ fn shown_name(view: &ConfigView<'_>, name: Option<&str>) -> String {
     } else {
         path
     };
+    let class = view.architecture();
+    let class = ["For", "LMHeadModel", "Model"]
+        .into_iter()
+        .find_map(|what| Some(class.split_once(what)?.0))
+        .unwrap_or(class);
     let candidates = [
         name.unwrap_or(""),
         path,
+        class,
         view.model_type(),
         "a model typed by hand",
     ];

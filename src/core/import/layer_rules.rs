@@ -155,6 +155,8 @@ fn listed_rule<'a>(view: &ConfigView<'a>, local: LayerType) -> Option<Rule<'a>> 
     if let Some(list) = ["attn_layer_indices", "full_attn_idxs", "attn_layer_idx"]
         .iter()
         .find_map(|name| listed(name))
+        // Its class takes no list for a list of nothing.
+        .or_else(|| (view.model_type() == "bamba").then(Vec::new))
     {
         return where_it_holds(move |idx| list.contains(&idx), Full, State);
     }

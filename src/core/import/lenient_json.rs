@@ -38,8 +38,10 @@ pub fn parse(text: &str) -> Result<Value, ImportError> {
         let message = if text.starts_with('{') {
             format!("the text is not JSON: {err}; paste the whole config.json of a model, from the first {{ to the last }}")
         } else {
-            let head: String = text.chars().take(30).collect();
-            format!("the text begins with {head:?}, and a config.json begins with {{; paste it from the first {{ to the last }}")
+            // What is not a letter or sign, as in a picture, would only be read as its codes.
+            let is_shown = |c: &char| !c.is_control() && *c != char::REPLACEMENT_CHARACTER;
+            let head: String = text.chars().take(30).filter(is_shown).collect();
+            format!("the text begins with \"{head}\", and a config.json begins with {{; paste it from the first {{ to the last }}")
         };
         ImportError::new("not_json", message)
     })

@@ -18,6 +18,7 @@ pub mod recognise;
 pub mod safetensors;
 pub mod smi;
 mod states;
+pub(in crate::core) mod trim;
 mod unread;
 mod wrong_file;
 

@@ -26,6 +26,8 @@ pub(super) fn of_text(text: &str) -> Option<ImportError> {
         "this is a GGUF file, which is not text; open it as a file instead of pasting it".to_owned()
     } else if lower.starts_with("version https://git-lfs") {
         "this is a Git LFS pointer, not the file it points to; run git lfs pull, or download the file itself".to_owned()
+    } else if text.contains('\0') {
+        format!("this is not text but a picture, an archive or another binary file; {WANTED}")
     } else if lower.starts_with("---") || lower.starts_with("# ") {
         format!("this is a text document such as a README, not JSON; {WANTED}")
     } else if lower.starts_with("pk\u{3}\u{4}") {
