@@ -254,11 +254,7 @@ pub fn chart_svg(
     } else {
         Colors::Light
     };
-    Ok(chart::svg_file(
-        &model,
-        chart::size(&model, width.unwrap_or(720)),
-        colors,
-    ))
+    Ok(chart::svg_file(&model, width.unwrap_or(720), colors).0)
 }
 
 fn errors_json(text: &Messages, errors: &[FieldError]) -> Value {

@@ -114,6 +114,18 @@ pub(crate) async fn download_png(
     canvas.to_blob(save.unchecked_ref())
 }
 
+/// The text that is pasted.
+pub(crate) fn pasted(event: &web_sys::ClipboardEvent) -> Option<String> {
+    event.clipboard_data()?.get_data("text/plain").ok()
+}
+
+/// Gives an element the focus.
+pub(crate) fn focus(element: Option<HtmlElement>) {
+    if let Some(element) = element {
+        let _focused = element.focus();
+    }
+}
+
 /// Copies `text`; `false` when the browser refuses.
 pub(crate) async fn copy(text: String) -> bool {
     let Some(window) = window() else { return false };

@@ -16,7 +16,7 @@ use super::browser;
 use super::cell::{Cell, Derived};
 use super::el::{El, ElRef, button, dynamic, el};
 use super::options::Theme;
-use super::state::state;
+use super::state::{MAX_PINS, state};
 
 /// One figure; an id that is none gives an empty one, which no link can ask for.
 pub(crate) fn figure(id: &'static str) -> El {
@@ -60,21 +60,13 @@ pub(crate) fn figure(id: &'static str) -> El {
     let file_name = move |extension: &str| format!("kvscope-{id}.{extension}");
     let drawing = move || {
         untrack(|| {
-            let model = model();
-            let size = chart::size(&model, width.get());
             let is_dark = match state.options().theme {
                 Theme::Auto => browser::prefers_dark(),
                 Theme::Light => false,
                 Theme::Dark => true,
             };
-            (
-                chart::svg_file(
-                    &model,
-                    size,
-                    if is_dark { Colors::Dark } else { Colors::Light },
-                ),
-                size,
-            )
+            let colors = if is_dark { Colors::Dark } else { Colors::Light };
+            chart::svg_file(&model(), width.get(), colors)
         })
     };
     let save_svg = move || browser::download(&file_name("svg"), "image/svg+xml", &drawing().0);
@@ -188,7 +180,11 @@ fn pins() -> El {
     };
     el("p")
         .class("pins")
-        .child(button(&state.text.page.pin, move || state.pin()).testid("pin"))
+        .child(
+            button(&state.text.page.pin, move || state.pin())
+                .testid("pin")
+                .flag_with("disabled", move || MAX_PINS <= state.pins.get().len()),
+        )
         .child(dynamic(chips))
 }
 

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use super::cell::{Cell, Derived};
 use leptos::prelude::*;
 use leptos::tachys::view::any_view::{AnyView, IntoAny};
+use web_sys::KeyboardEvent;
 
 use crate::view::text::fill;
 use crate::view::{facts, notes};
 
+use super::browser;
 use super::controls::sentence::{lede, short};
 use super::controls::{controls, row};
-use super::el::{El, button, dynamic, el, list};
+use super::el::{El, ElRef, button, dynamic, el, list};
 use super::figures::figure;
 use super::options::Theme;
 use super::rooms;
@@ -42,7 +44,17 @@ fn whole() -> El {
     let state = state();
     let text = &state.text.page;
     let is_sheet_open = Cell::new(false);
+    let (sheet, opener) = (ElRef::new(), ElRef::new());
+    let close_sheet = move |event: KeyboardEvent| {
+        if event.key() == "Escape" && is_sheet_open.peek() {
+            is_sheet_open.set(false);
+            browser::focus(opener.get_untracked());
+        }
+    };
     let panel = el("div")
+        .reference(sheet)
+        .attr("tabindex", "-1")
+        .on_cast("keydown", close_sheet)
         .class_with("panel", || true)
         .class_with("open", move || is_sheet_open.get())
         .child(controls());
@@ -62,7 +74,18 @@ fn whole() -> El {
         .class("sheet-toggle primary")
         .testid("controls-toggle")
         .state_with("aria-expanded", move || is_sheet_open.get())
-        .on("click", move |_| is_sheet_open.set(!is_sheet_open.peek()))
+        .reference(opener)
+        .on_cast("keydown", close_sheet)
+        .on("click", move |_| {
+            is_sheet_open.set(!is_sheet_open.peek());
+            if is_sheet_open.peek() {
+                // The sheet is shown by the class that was just set.
+                browser::each_frame(move |_| {
+                    browser::focus(sheet.get_untracked());
+                    false
+                });
+            }
+        })
         .text_with(move || {
             if is_sheet_open.get() {
                 text.controls_hide.to_string()

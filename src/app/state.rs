@@ -18,7 +18,7 @@ use super::options::PageOptions;
 pub(crate) type Pin = (String, Scenario);
 
 /// Scenarios that can be compared with: as many as the charts have colours for.
-const MAX_PINS: usize = 3;
+pub(crate) const MAX_PINS: usize = 3;
 
 /// Everything a component can reach.
 #[derive(Clone, Copy)]
@@ -144,15 +144,14 @@ impl State {
         self.options.get()
     }
 
-    /// Keeps the scenario for comparison; the oldest of more than [`MAX_PINS`] goes.
+    /// Keeps the scenario for comparison.
     pub(crate) fn pin(&self) {
         let scenario = Scenario::clone(&self.scenario.peek());
         let name = sentence::pin_name(&scenario);
         let mut pins = self.pins.peek();
         pins.retain(|(known, _)| *known != name);
         pins.push((name, scenario));
-        let surplus = pins.len().saturating_sub(MAX_PINS);
-        self.pins.set(pins.split_off(surplus));
+        self.pins.set(pins);
     }
 
     /// Lets a kept scenario go.

@@ -82,7 +82,9 @@ pub fn unknown_model(fragment: &str) -> Option<String> {
 }
 
 /// Reads a fragment, with or without `#`. `page_keys` are the keys that belong to the page and not to the scenario; they
-/// are handed back, and so are those with a dot, which are settings of a panel ([`super::settings`]). What cannot be read is left at its default and named in the errors.
+/// are handed back, and so are those with a dot, which are settings of a panel ([`super::settings`]).
+/// What cannot be read is left at its default and named in the errors; of a field that is there more than once the last
+/// holds, which is named as well.
 pub fn from_fragment(fragment: &str, page_keys: &[&str]) -> Link {
     let mut res = Link {
         scenario: Scenario::default(),
@@ -98,6 +100,7 @@ pub fn from_fragment(fragment: &str, page_keys: &[&str]) -> Link {
         });
         return res;
     }
+    let mut seen: Vec<String> = Vec::new();
     for pair in fragment.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
@@ -114,6 +117,14 @@ pub fn from_fragment(fragment: &str, page_keys: &[&str]) -> Link {
             res.other.push((key, value));
         } else if let Err(error) = res.scenario.set(&key, &value) {
             res.errors.push(error);
+        } else if seen.contains(&key) {
+            res.errors.push(FieldError {
+                key,
+                given: super::scenario::cut(&value, 60),
+                problem: Problem::Repeated,
+            });
+        } else {
+            seen.push(key);
         }
     }
     res

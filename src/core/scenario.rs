@@ -220,6 +220,8 @@ pub struct FieldError {
 pub enum Problem {
     /// There is no such field.
     UnknownKey,
+    /// A link has the key more than once.
+    Repeated,
     /// Not a whole number.
     NotANumber,
     /// Not true or false.

@@ -7,7 +7,7 @@ use crate::core::scenario::Scenario;
 
 use super::axis::within;
 use super::markup::push_escaped;
-use super::svg::{Canvas, FONT_SIZE, Theme};
+use super::svg::{Canvas, FILE_HEAD, FILE_MARGIN, FONT_SIZE, Theme};
 use super::table::Table;
 use super::text::Messages;
 
@@ -145,8 +145,14 @@ pub fn svg(model: &ChartModel, size: Size, id_prefix: &str) -> String {
     drawn(model, size).finish(&attributes, "", &format!("{id_prefix}-{}", model.id), None)
 }
 
-/// The picture as a file of its own, with its title, its summary and its colours.
-pub fn svg_file(model: &ChartModel, size: Size, theme: Theme) -> String {
+/// The picture as a file of its own, so many pixels wide, with its title, its summary and its colours; and its size.
+pub fn svg_file(model: &ChartModel, width: u32, theme: Theme) -> (String, Size) {
+    let margin = FILE_MARGIN as u32;
+    let picture = size(model, width.saturating_sub(2 * margin));
+    let whole = Size {
+        width: picture.width + 2 * margin,
+        height: picture.height + margin + FILE_HEAD as u32,
+    };
     let attributes = "xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" \
                       font-family=\"system-ui,-apple-system,Segoe UI,Roboto,DejaVu Sans,sans-serif\"";
     let mut inside = String::from("<title>");
@@ -154,5 +160,10 @@ pub fn svg_file(model: &ChartModel, size: Size, theme: Theme) -> String {
     inside.push_str("</title><desc>");
     push_escaped(&mut inside, &model.summary);
     inside.push_str("</desc>");
-    drawn(model, size).finish(attributes, &inside, model.id, Some(theme))
+    let canvas = drawn(model, picture);
+    canvas.head(&model.title, &model.subtitle);
+    (
+        canvas.finish(attributes, &inside, model.id, Some(theme)),
+        whole,
+    )
 }

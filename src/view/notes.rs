@@ -191,6 +191,7 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
         }
     };
     let problem = match &error.problem {
+        Problem::Repeated => text.repeated.to_string(),
         Problem::UnknownKey => text.unknown_key.clone().into_owned(),
         Problem::NotANumber => {
             let mut res = match field(&error.key).and_then(|field| field.kind.bounds()) {

@@ -160,6 +160,9 @@ impl<'a> Numbers<'a> {
 
     /// [`Self::bytes_tick`] with the unit: `80 GiB`.
     pub fn bytes_tick_with_unit(&self, bytes: Bytes, unit: ByteUnit) -> String {
+        if bytes.is_beyond() {
+            return self.units.too_many_bytes.to_string();
+        }
         self.with_unit(&self.bytes_tick(bytes, unit), unit)
     }
 

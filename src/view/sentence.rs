@@ -148,6 +148,14 @@ pub fn lede(scenario: &Scenario, report: &Report, messages: &Messages) -> Vec<Se
     res
 }
 
+/// The sign with which words begin that end what stands before them; empty when they begin otherwise. A line does not
+/// begin with it.
+pub fn stop(words: &str) -> &str {
+    let is_stop = words.starts_with(['.', ',', '。', '，']);
+    let end = words.chars().next().filter(|_| is_stop);
+    words.get(..end.map_or(0, char::len_utf8)).unwrap_or("")
+}
+
 /// What the cache holds at an earlier step than the last.
 pub fn at_step(step: u64, last: u64, now: &Report, messages: &Messages) -> String {
     let numbers = messages.numbers();

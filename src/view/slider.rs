@@ -56,9 +56,14 @@ pub fn stepped(bounds: Bounds, value: u64, steps: i32) -> u64 {
     res
 }
 
-/// A hundredth of a linear range, at least one.
+/// About a hundredth of a linear range: a power of ten, so that the values stay round.
 fn linear_step(bounds: Bounds) -> u64 {
-    ((bounds.max - bounds.min) / 100).max(1)
+    let least = (bounds.max - bounds.min) / 200;
+    let mut step = 1;
+    while step < least {
+        step *= 10;
+    }
+    step
 }
 
 /// One unit of the second leading digit.

@@ -27,6 +27,12 @@ use super::markup::push_escaped;
 /// The size of texts in CSS pixels, unless a figure has its own.
 pub const FONT_SIZE: f64 = 12.0;
 
+/// Pixels around the picture of a file.
+pub const FILE_MARGIN: f64 = 16.0;
+
+/// Pixels above the picture of a file, for its title and the line under it.
+pub const FILE_HEAD: f64 = 64.0;
+
 /// Pixels of plotters in a CSS pixel.
 const SCALE: f64 = 10.0;
 
@@ -682,7 +688,24 @@ impl Canvas {
         Some(Plot { context })
     }
 
-    /// The picture as markup. `attributes` go into the root element, `inside` before what was drawn.
+    /// Words above the picture of a file: its title, and under it a line that is cut where the picture ends.
+    pub fn head(&self, title: &str, line: &str) {
+        let head = |ink, y, text: &str, is_strong| {
+            self.backend.borrow_mut().labels.push(Label {
+                x: 0,
+                y: tenths(y),
+                ink,
+                anchor: Anchor::Start,
+                is_strong,
+                text: fitted(text, self.width, self.font_size),
+            });
+        };
+        head(Ink::Ink, 30.0 - FILE_HEAD, title, true);
+        head(Ink::Dim, 48.0 - FILE_HEAD, line, false);
+    }
+
+    /// The picture as markup. `attributes` go into the root element, `inside` before what was drawn. A file, which has a
+    /// theme, has room for a head and around the picture.
     pub fn finish(
         self,
         attributes: &str,
@@ -699,17 +722,23 @@ impl Canvas {
             push_tenths(&mut res, tenths(pixels), false);
             res
         };
-        let (width, height, font_size) =
-            (text(self.width), text(self.height), text(self.font_size));
+        let (side, top) = match theme {
+            Some(_) => (FILE_MARGIN, FILE_HEAD),
+            None => (0.0, 0.0),
+        };
+        let width = text(self.width + 2.0 * side);
+        let height = text(self.height + top + side);
+        let (left, top) = (text(-side), text(-top));
+        let font_size = text(self.font_size);
         let _ = write!(
             res,
-            "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" font-size=\"{font_size}\" \
+            "<svg viewBox=\"{left} {top} {width} {height}\" width=\"{width}\" height=\"{height}\" font-size=\"{font_size}\" \
              fill=\"none\" {attributes}>{inside}"
         );
         if let Some((theme, paper)) = theme.zip(Pen(Ink::Paper, Mark::Fill).row()) {
             let _ = write!(
                 res,
-                "<path fill=\"{}\" d=\"M0 0h{width}v{height}H0z\"/>",
+                "<path fill=\"{}\" d=\"M{left} {top}h{width}v{height}H{left}z\"/>",
                 theme.color(paper)
             );
         }

@@ -293,7 +293,7 @@ fn strangers_text_is_shown_and_not_run() {
         let size = chart::size(&model, 900);
         let pictures = [
             chart::svg(&model, size, "\"><script>"),
-            chart::svg_file(&model, size, Theme::Light),
+            chart::svg_file(&model, 900, Theme::Light).0,
             model.table.html(evil),
         ];
         for picture in pictures {
@@ -321,7 +321,17 @@ fn files_stand_alone() {
     for chart in charts::ALL {
         let model = (chart.model)(&case.input());
         for theme in [Theme::Light, Theme::Dark] {
-            let file = chart::svg_file(&model, chart::size(&model, 600), theme);
+            let (file, size) = chart::svg_file(&model, 600, theme);
+            assert_eq!(size.width, 600);
+            let head = format!(
+                "<svg viewBox=\"-16 -64 600 {0}\" width=\"600\" height=\"{0}\"",
+                size.height
+            );
+            assert!(file.starts_with(&head), "room around the picture: {file}");
+            assert!(
+                file.contains(&format!(">{}</text>", model.title)),
+                "the title can be read: {file}"
+            );
             assert!(
                 file.starts_with("<svg ") && file.contains("xmlns=\"http://www.w3.org/2000/svg\""),
                 "{file}"

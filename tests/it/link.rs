@@ -3,6 +3,8 @@
 use kvscope::core::link::{from_fragment, push_pair, to_fragment};
 use kvscope::core::scenario::{FIELDS, FieldKind, Problem, Scenario, whole_number};
 use kvscope::core::settings::{self, Kind, Settings};
+use kvscope::view::notes;
+use kvscope::view::text::ENGLISH;
 use serde_json::json;
 
 fn fragment(scenario: &Scenario, settings: &Settings) -> String {
@@ -96,6 +98,24 @@ fn a_longest_sequence_is_written_where_it_holds() {
     assert!(to_fragment(&scenario).contains("&max_model_len=8192&"));
     scenario.set("max_model_len", "auto").expect("a value");
     assert!(!to_fragment(&scenario).contains("max_model_len"));
+}
+
+#[test]
+fn of_a_repeated_key_the_last_holds_and_it_is_said() {
+    let link = from_fragment(
+        "v=1&thinking_tokens=8&theme=dark&thinking_tokens=16",
+        &["theme"],
+    );
+    assert_eq!(link.scenario.thinking_tokens.0, 16);
+    let lines: Vec<String> = link
+        .errors
+        .iter()
+        .map(|error| notes::field_error(error, &ENGLISH))
+        .collect();
+    assert_eq!(
+        lines,
+        ["Thinking is \"16\": the link has it more than once; the last that can be read holds"]
+    );
 }
 
 #[test]

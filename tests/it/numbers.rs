@@ -40,13 +40,10 @@ fn amounts() {
         (n.bytes_short(Bytes(99_960 * GIB / 1000)), "100 GiB"),
         (n.bytes_short(Bytes(123_456 * GIB / 1000)), "123 GiB"),
         // Sums stop at 2^64 and differences at 2^63: neither is an amount.
-        (n.bytes_short(Bytes(u64::MAX)), "more than 2^63 bytes"),
-        (n.bytes_exact(Bytes(u64::MAX)), "more than 2^63 bytes"),
-        (n.bytes_decimal(Bytes(1 << 63)), "more than 2^63 bytes"),
-        (
-            n.bytes_in(Bytes(1 << 63), ByteUnit::GiB),
-            "more than 2^63 bytes",
-        ),
+        (n.bytes_short(Bytes(u64::MAX)), "over 2^63 B"),
+        (n.bytes_exact(Bytes(u64::MAX)), "over 2^63 B"),
+        (n.bytes_decimal(Bytes(1 << 63)), "over 2^63 B"),
+        (n.bytes_in(Bytes(1 << 63), ByteUnit::GiB), "over 2^63 B"),
         (n.bytes_short(Bytes(1 << 62)), "4,294,967,296 GiB"),
         (n.bytes_in(Bytes(394_199_040), ByteUnit::GiB), "0.37 GiB"),
         (n.bytes_in(Bytes(0), ByteUnit::GiB), "0 GiB"),

@@ -119,12 +119,12 @@ fn more_than_can_be_counted_is_no_number() {
     let numbers = ENGLISH.numbers();
     // 3 × 2^20 tokens × 320 KiB × 10^5 requests × 10^3 samples are 1.0 × 10^20 bytes.
     for bytes in [res.kv_cache.total_bytes, res.hbm.kv_held_bytes] {
-        assert_eq!(numbers.bytes(bytes), "more than 2^63 bytes");
-        assert_eq!(numbers.bytes_exact(bytes), "more than 2^63 bytes");
+        assert_eq!(numbers.bytes(bytes), "over 2^63 B");
+        assert_eq!(numbers.bytes_exact(bytes), "over 2^63 B");
     }
     assert_eq!(
         numbers.bytes_short(Bytes(res.hbm.free_bytes.unsigned_abs())),
-        "more than 2^63 bytes"
+        "over 2^63 B"
     );
     let page = facts::facts(&scenario(&most), &res, &ENGLISH);
     let shown = format!(

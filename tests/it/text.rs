@@ -95,7 +95,7 @@ fn warnings() {
     );
     check(
         Warning::TooLarge,
-        "more than 2^63 bytes are not counted here: amounts that say so, and all that follows from them, are not known; use fewer, shorter or smaller requests",
+        "amounts over 2^63 B are not counted here: those that say so, and all that follows from them, are not known; use fewer, shorter or smaller requests",
     );
     check(
         Warning::FormatNeedsLatentRows {
@@ -407,6 +407,14 @@ fn amounts_as_people_type_them() {
         assert_eq!(fields::typed("overhead_bytes", input), expected);
     }
     assert_eq!(fields::typed("gpu_memory_utilization", "0,85"), "0.85");
+}
+
+#[test]
+fn a_full_stop_stays_with_the_number_before_it() {
+    assert_eq!(sentence::stop(". Its"), ".");
+    assert_eq!(sentence::stop("。"), "。");
+    assert_eq!(sentence::stop(" and"), "");
+    assert_eq!(sentence::stop(""), "");
 }
 
 /// Notes of the importer that put the numbers in doubt are warnings; the rest is assumed.

@@ -1,12 +1,13 @@
 //! A number: a slider and a field bound to the same value.
 
+use crate::app::browser;
 use crate::app::cell::Cell;
 use leptos::prelude::*;
-use web_sys::KeyboardEvent;
+use web_sys::{ClipboardEvent, KeyboardEvent};
 
 use crate::app::el::{El, button, el};
 use crate::app::state::{State, state};
-use crate::core::scenario::FieldError;
+use crate::core::scenario::{FieldError, cut};
 use crate::view::{fields, notes, slider};
 
 /// A text that is being typed, or that could not be read.
@@ -25,6 +26,10 @@ pub(crate) struct Draft {
     key: &'static str,
     state: State,
     typed: Cell<Option<Typed>>,
+    /// The value when the field got the focus.
+    before: Cell<String>,
+    /// The newest step: the value it led to, the one it came from, and its size.
+    step: Cell<Option<(String, String, i32)>>,
 }
 
 impl Draft {
@@ -33,6 +38,8 @@ impl Draft {
             key,
             state: state(),
             typed: Cell::new(None),
+            before: Cell::new(String::new()),
+            step: Cell::new(None),
         }
     }
 
@@ -48,13 +55,45 @@ impl Draft {
     pub(crate) fn text(self) -> String {
         match self.typed() {
             Some(typed) => typed.text,
-            None => fields::shown(
-                self.state.text,
-                self.key,
-                &self.state.scenario(),
-                &self.state.report(),
-            ),
+            None => self.shown(),
         }
+    }
+
+    /// The value as the page writes it.
+    fn shown(self) -> String {
+        fields::shown(
+            self.state.text,
+            self.key,
+            &self.state.scenario(),
+            &self.state.report(),
+        )
+    }
+
+    /// Begins the typing: what a field stands for that says `auto` makes room for what is typed.
+    fn begin(self) {
+        let value = untrack(|| self.value());
+        if value == "auto" && self.typed.peek().is_none() {
+            self.typed.set(Some(Typed {
+                text: String::new(),
+                error: None,
+                value: value.clone(),
+            }));
+        }
+        self.before.set(value);
+    }
+
+    /// Takes back what was typed and stepped since the field got the focus; `false` when that is nothing.
+    fn restore(self) -> bool {
+        let before = self.before.peek();
+        let is_typed = self
+            .typed
+            .peek()
+            .is_some_and(|typed| !typed.text.is_empty());
+        let is_changed = is_typed || before != untrack(|| self.value());
+        if is_changed {
+            self.set(&before);
+        }
+        is_changed
     }
 
     /// Takes what is typed as it is typed.
@@ -62,7 +101,11 @@ impl Draft {
         let error = self
             .state
             .set(self.key, &fields::typed(self.key, &text))
-            .err();
+            .err()
+            .map(|error| FieldError {
+                given: cut(text.trim(), 60),
+                ..error
+            });
         self.typed.set(Some(Typed {
             text,
             error,
@@ -79,15 +122,21 @@ impl Draft {
 
     /// Moves the value by steps.
     pub(crate) fn step(self, steps: i32) {
-        let text = untrack(|| {
-            fields::stepped(
-                self.key,
-                &self.state.scenario(),
-                &self.state.report(),
-                steps,
-            )
-        });
-        self.set(&text);
+        let value = untrack(|| self.value());
+        // Steps lead to round numbers; the step back leads to where the one before it began.
+        let to = match self.step.peek() {
+            Some((at, from, done)) if at == value && done == -steps => from,
+            _ => untrack(|| {
+                fields::stepped(
+                    self.key,
+                    &self.state.scenario(),
+                    &self.state.report(),
+                    steps,
+                )
+            }),
+        };
+        self.set(&to);
+        self.step.set(Some((to, value, steps)));
     }
 
     /// Sets the value to one that a control offers.
@@ -121,10 +170,26 @@ impl Draft {
             .attr("type", "text")
             .attr("autocomplete", "off")
             .attr("spellcheck", "false")
+            .attr_with("placeholder", move || self.shown())
             .state_with("aria-invalid", move || self.is_wrong())
             .value_with(move || self.text())
             .flag_with("disabled", move || self.is_locked())
             .on("input", move |event| self.input(event_target_value(&event)))
+            .on("focus", move |_| self.begin())
+            .on_cast("paste", move |event: ClipboardEvent| {
+                // The browser would join the lines, and two numbers would be one.
+                if let Some(text) =
+                    browser::pasted(&event).filter(|text| text.trim().contains('\n'))
+                {
+                    event.prevent_default();
+                    self.input(text.trim().replace('\n', "⏎"));
+                }
+            })
+            .on_cast("keydown", move |event: KeyboardEvent| {
+                if event.key() == "Escape" && self.restore() {
+                    event.stop_propagation();
+                }
+            })
             .on("change", move |_| self.done())
             .on("blur", move |_| self.done())
     }

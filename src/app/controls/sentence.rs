@@ -47,12 +47,35 @@ pub(crate) fn lede() -> El {
     let content = move || {
         let mut res = el("p");
         for (idx, (is_strong, slots)) in shape.get().into_iter().enumerate() {
-            let parts = slots
-                .into_iter()
-                .enumerate()
-                .map(|(part_idx, slot)| part(slot, move || part_text(idx, part_idx)));
-            let tag = if is_strong { "strong" } else { "span" };
-            res = res.text(" ").child(parts.fold(el(tag), El::child));
+            let mut whole = el(if is_strong { "strong" } else { "span" });
+            let mut is_after_value = false;
+            for (part_idx, slot) in slots.into_iter().enumerate() {
+                // The stop after a value stands with it, so that no line begins with it.
+                let skipped = is_after_value && slot.is_none();
+                let text = move || {
+                    let text = part_text(idx, part_idx);
+                    let from = if skipped {
+                        sentence::stop(&text).len()
+                    } else {
+                        0
+                    };
+                    text.get(from..).unwrap_or_default().to_owned()
+                };
+                is_after_value = slot.is_some();
+                whole = whole.child(if is_after_value {
+                    let next = sentences.peek();
+                    let next = next.get(idx).and_then(|next| next.parts.get(part_idx + 1));
+                    let stop = match next {
+                        Some(Part::Words(words)) => sentence::stop(words),
+                        Some(Part::Value(..)) | None => "",
+                    };
+                    let value = el("span").class("glue").child(part(slot, text));
+                    value.text(stop).view()
+                } else {
+                    part(slot, text)
+                });
+            }
+            res = res.text(" ").child(whole);
         }
         res.view()
     };

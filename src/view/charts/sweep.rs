@@ -138,7 +138,16 @@ pub fn model(input: &Input<'_>) -> ChartModel {
         concurrency_title: text.sweep_concurrency.clone().into_owned(),
         axis_name: text.sweep_axis.clone().into_owned(),
         pool: is_pool_near.then_some(pool.0),
-        pool_label: fill(&text.sweep_pool, &[("size", &numbers.bytes_short(pool))]),
+        pool_label: {
+            let label = fill(&text.sweep_pool, &[("size", &numbers.bytes_short(pool))]);
+            // Far above the axis.
+            let arrow = if is_pool_near || pool == Bytes::ZERO {
+                ""
+            } else {
+                " ↑"
+            };
+            label + arrow
+        },
         now: now.0,
         now_label: fill(&text.sweep_now, &[("n", &numbers.integer(now.0))]),
         now_held,
@@ -426,7 +435,8 @@ impl Panels {
     }
 
     /// The lines across both panels: where thinking is now, and the longest.
-    fn draw_marks(&self, canvas: &Canvas, (from, to): (f64, f64), at: &dyn Fn(f64) -> f64) {
+    fn draw_marks(&self, canvas: &Canvas, (upper, lower): (Frame, Frame), at: &dyn Fn(f64) -> f64) {
+        let from = upper.top - 8.0;
         let mut marks = vec![(at(self.now as f64), Mark::Line, &self.now_label)];
         marks.extend(
             self.longest
@@ -441,7 +451,10 @@ impl Panels {
         let wishes: Vec<Wish> = marks.iter().map(wish).collect();
         let places = spread(&wishes, 10.0, 0.0, canvas.width());
         for ((x, mark, label), place) in marks.into_iter().zip(places) {
-            canvas.line(Pen(Ink::Ink, mark), &[(x, from), (x, to)]);
+            // Between the panels stands the title of the lower one.
+            for (from, to) in [(from, upper.bottom), (lower.top, lower.bottom)] {
+                canvas.line(Pen(Ink::Ink, mark), &[(x, from), (x, to)]);
+            }
             canvas.text(Ink::Ink, Anchor::Middle, (place, from - 6.0), label);
         }
     }
@@ -499,9 +512,7 @@ impl Draw for Panels {
             (lower.right, canvas.height() - 6.0),
             &self.axis_name,
         );
-        self.draw_marks(canvas, (upper.top - 8.0, lower.bottom), &|thinking| {
-            held.at(thinking, 0.0).0
-        });
+        self.draw_marks(canvas, (upper, lower), &|thinking| held.at(thinking, 0.0).0);
         let (_, pool_y) = held.at(0.0, self.pool.unwrap_or(0) as f64);
         if self.pool.is_some() {
             canvas.line(
@@ -515,10 +526,20 @@ impl Draw for Panels {
         } else {
             pool_y + if is_under { 14.0 } else { -5.0 }
         };
+        // The label ends before a line that would cross it.
+        let width = canvas.text_width(&self.pool_label);
+        let longest = self.longest.as_ref().map(|(longest, _)| *longest);
+        let mut label_end = upper.right - 4.0;
+        for thinking in longest.into_iter().chain([self.now]) {
+            let (x, _) = held.at(thinking as f64, 0.0);
+            if label_end - width - 4.0 < x && x < label_end + 4.0 && upper.left + width < x {
+                label_end = x - 6.0;
+            }
+        }
         canvas.text(
             Ink::Over,
             Anchor::End,
-            (upper.right - 4.0, label_y),
+            (label_end, label_y),
             &self.pool_label,
         );
         self.draw_lines(canvas, &mut held, upper, self.held_axis.max, |line| {

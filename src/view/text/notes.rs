@@ -7,7 +7,7 @@ texts! {
     pub struct NoteText {
         context_above_trained: "{context_tokens} tokens are more than the {max_position_embeddings} this model was trained for; shorten the request or choose a model with a longer context",
         context_above_max_model_len: "{context_tokens} tokens are more than the {max_model_len} of max_model_len, and engines refuse such a request; shorten it or raise max_model_len",
-        too_large: "more than 2^63 bytes are not counted here: amounts that say so, and all that follows from them, are not known; use fewer, shorter or smaller requests",
+        too_large: "amounts over 2^63 B are not counted here: those that say so, and all that follows from them, are not known; use fewer, shorter or smaller requests",
         format_needs_latent_rows: "{format} is a layout of latent rows, which this model does not keep; engines refuse it: choose another format of the cache",
         pool_unused: "{field} has no use with this engine, which has no pages here: give the pool in bytes, or choose an engine with pages",
         kv_heads_replicated: "{tensor_parallel_size} GPUs share {num_key_value_heads} KV {num_key_value_heads?head|heads}, so some hold copies: the cache per GPU no longer shrinks",
@@ -28,6 +28,7 @@ texts! {
         stored_in_other_format: "the model's own file stores its weights as {stored}; here they are counted as {weight_format}",
 
         field_error: "{field} is {given}: {problem}",
+        repeated: "the link has it more than once; the last that can be read holds",
         unknown_key: "there is no such field; it was left out",
         not_a_number: "type a whole number, such as 4000, 4,000 or 32k",
         not_a_number_within: "type a whole number from {min} to {max}, such as 4000, 4,000 or 32k",

@@ -31,7 +31,7 @@ texts! {
         pick_search: "Search models",
         pick_none: "No preset has this name. Import its config.json instead.",
         share_title: "Share this scenario",
-        share_help: "The link holds everything you see; nothing is stored anywhere else.",
+        share_help: "The link holds the whole scenario, but not the decode step you are at nor what is pinned for comparison. Nothing is stored anywhere else.",
         copied: "Copied.",
         copy_refused: "The browser does not allow copying here; select the link and copy it.",
 

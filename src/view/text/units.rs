@@ -14,7 +14,7 @@ texts! {
         kilobytes: "{n} kB",
         megabytes: "{n} MB",
         gigabytes: "{n} GB",
-        too_many_bytes: "more than 2^63 bytes",
+        too_many_bytes: "over 2^63 B",
         unknown: "?",
         percent: "{n} %",
         microseconds: "{n} µs",

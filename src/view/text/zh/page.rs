@@ -14,7 +14,7 @@ pub(super) const UNITS: UnitText = words!(UnitText {
     kilobytes: "{n} kB",
     megabytes: "{n} MB",
     gigabytes: "{n} GB",
-    too_many_bytes: "超过 2^63 字节",
+    too_many_bytes: "超过 2^63 B",
     unknown: "？",
     percent: "{n}%",
     microseconds: "{n} 微秒",
@@ -200,7 +200,7 @@ pub(super) const PAGE: PageText = words!(PageText {
 pub(super) const NOTES: NoteText = words!(NoteText {
     context_above_trained: "{context_tokens} 个 token 超过了模型训练时的 {max_position_embeddings} 个；请缩短请求，或选上下文更长的模型",
     context_above_max_model_len: "{context_tokens} 个 token 超过了 max_model_len 的 {max_model_len} 个，引擎会拒绝这样的请求；请缩短请求，或调大 max_model_len",
-    too_large: "超过 2^63 字节的量这里不再计算：写明如此的量，以及由它推出的一切，都是未知的；请用更少、更短或更小的请求",
+    too_large: "超过 2^63 B 的量这里不再计算：写明如此的量，以及由它推出的一切，都是未知的；请用更少、更短或更小的请求",
     format_needs_latent_rows: "{format} 是潜在行的存储方式，而这个模型不存潜在行；引擎会拒绝：请选别的缓存格式",
     pool_unused: "“{field}”在这个引擎下不起作用，因为这里没有分页：请以字节给出缓存池，或选择分页的引擎",
     kv_heads_replicated: "{tensor_parallel_size} 块 GPU 分 {num_key_value_heads} 个 KV 头，有些只能存副本：每块 GPU 的缓存不再变小",
@@ -221,6 +221,7 @@ pub(super) const NOTES: NoteText = words!(NoteText {
     stored_in_other_format: "模型自己的文件以 {stored} 存储权重；这里按 {weight_format} 计算",
 
     field_error: "{field} 是 {given}：{problem}",
+    repeated: "链接里不止一次写了它；以最后一个能读的为准",
     unknown_key: "没有这个字段，已忽略",
     not_a_number: "请写一个整数，例如 4000、4,000 或 32k",
     not_a_number_within: "请写一个从 {min} 到 {max} 的整数，例如 4000、4,000 或 32k",

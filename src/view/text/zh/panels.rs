@@ -30,7 +30,7 @@ pub(super) const PANELS: PanelText = words!(PanelText {
     pick_search: "搜索模型",
     pick_none: "没有这个名字的预设。请改为导入它的 config.json。",
     share_title: "分享这个场景",
-    share_help: "链接里包含你看到的一切；别处不存任何内容。",
+    share_help: "链接里包含整个场景；解码到哪一步、固定了哪些比较不在其中。别处不存任何内容。",
     copied: "已复制。",
     copy_refused: "浏览器不允许在这里复制；请选中链接再复制。",
 
