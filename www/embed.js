@@ -96,7 +96,10 @@
     #load(link) {
       const given = [...this.attributes].filter(({ name }) => KEYS[name]);
       const pairs = (wanted) => given.filter(({ name }) => isOption(KEYS[name]) === wanted).map(({ name, value }) => pair(KEYS[name], value));
-      const scenario = link ?? [this.getAttribute('link') ?? 'v=1', ...pairs(false)].join('&');
+      // An attribute takes the place of what the link says about it.
+      const isLeft = (text) => !given.some(({ name }) => text.startsWith(`${KEYS[name]}=`));
+      const base = (this.getAttribute('link') ?? 'v=1').split('&').filter(isLeft);
+      const scenario = link ?? [...base, ...pairs(false)].join('&');
       const own = this.hasAttribute('show') ? pairs(true) : [pair('embed', SHOW), ...pairs(true)];
       const page = new URL(this.getAttribute('src') ?? home, location.href);
       page.hash = [scenario, ...own].join('&');

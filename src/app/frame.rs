@@ -4,6 +4,8 @@ use js_sys::Function;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 
+use crate::core::link;
+
 use super::mount::Mount;
 use super::options::PageOptions;
 use super::state::State;
@@ -46,7 +48,7 @@ impl Mount {
     /// Shows the page with these pairs changed, of the scenario and of the page's options, and all else as it is.
     #[wasm_bindgen(skip_typescript)]
     pub fn set(&self, pairs: &str) {
-        let link = format!("{}&{pairs}", self.link());
+        let link = link::with_pairs(&self.link(), pairs);
         self.state.open(&link, Some(PageOptions::default()));
     }
 }

@@ -64,6 +64,24 @@ pub fn push_pair(fragment: &mut String, key: &str, value: &str) {
     fragment.extend(utf8_percent_encode(value, ENCODED));
 }
 
+/// A fragment with these pairs in place of its own of the same keys.
+///
+/// ```
+/// # use kvscope::core::link::with_pairs;
+/// assert_eq!(with_pairs("v=1&prompt_tokens=8&theme=dark", "prompt_tokens=9"), "v=1&theme=dark&prompt_tokens=9");
+/// ```
+pub fn with_pairs(fragment: &str, pairs: &str) -> String {
+    fn key(pair: &str) -> Option<&str> {
+        pair.split('=').next()
+    }
+    let is_replaced = |pair: &str| pairs.split('&').any(|new| key(new) == key(pair));
+    let mut res = String::new();
+    for pair in fragment.split('&').filter(|pair| !is_replaced(pair)) {
+        res.extend([pair, "&"]);
+    }
+    res + pairs
+}
+
 /// The model of a fragment that this program cannot read by itself and was not told of, see [`super::resolved`].
 pub fn unknown_model(fragment: &str) -> Option<String> {
     let fragment = fragment.strip_prefix('#').unwrap_or(fragment);

@@ -34,6 +34,8 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     sentence_by_typing,
     sentence_by_dragging,
     wrong_number_is_kept_and_explained,
+    typing_is_taken_back,
+    the_sheet_of_a_phone,
     another_gpu,
     config_dropped,
     config_picked,
@@ -219,6 +221,66 @@ async fn wrong_number_is_kept_and_explained(page: &Page<'_>) -> Result<()> {
     page.shows("total-tokens", "4,812").await
 }
 
+/// Escape brings back what was there; a field that says `auto` makes room for a number; two lines are not one number.
+async fn typing_is_taken_back(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.retype("sentence-thinking_tokens", "9000").await?;
+    page.shows("total-tokens", "9,812").await?;
+    page.press(Key::Escape).await?;
+    page.shows("total-tokens", "4,812").await?;
+    page.keys("slider-prompt_tokens", &[Key::Right]).await?;
+    page.shows("total-tokens", "4,820").await?;
+    page.press(Key::Left).await?;
+    page.shows("total-tokens", "4,812").await?;
+    let field = "document.querySelector(\"[data-testid='field-tensor_parallel_size']\")";
+    page.find("field-tensor_parallel_size")
+        .await?
+        .click()
+        .await?;
+    page.until(&format!("{field}.value === ''")).await?;
+    page.find("field-tensor_parallel_size")
+        .await?
+        .send_keys("8")
+        .await?;
+    page.shows("fact-fits", "8 × H100").await?;
+    page.eval(
+        "(() => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData('text/plain', '12\\n34');
+            document.querySelector(\"[data-testid='field-prompt_tokens']\")
+                .dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+        })()",
+    )
+    .await?;
+    page.until("document.querySelector(\"[data-testid='field-prompt_tokens']\").value === '12⏎34'")
+        .await?;
+    page.shows("total-tokens", "4,812").await
+}
+
+/// It takes the focus, Escape closes it and gives the focus back, and the bar under it covers none of its fields.
+async fn the_sheet_of_a_phone(page: &Page<'_>) -> Result<()> {
+    page.resize(320, 640).await?;
+    page.open("").await?;
+    page.shows("total-tokens", "4,812").await?;
+    page.find("controls-toggle").await?.click().await?;
+    page.until("document.querySelector('.panel').contains(document.activeElement)")
+        .await?;
+    page.until(
+        "document.querySelector('.panel').getBoundingClientRect().bottom
+            <= document.querySelector(\"[data-testid='controls-toggle']\").getBoundingClientRect().top",
+    )
+    .await?;
+    page.until(
+        "200 < document.querySelector(\"[data-testid='slider-prompt_tokens']\").clientWidth",
+    )
+    .await?;
+    page.press(Key::Escape).await?;
+    page.until("document.activeElement.dataset.testid === 'controls-toggle'")
+        .await?;
+    page.until("!document.querySelector('.panel').checkVisibility()")
+        .await
+}
+
 async fn another_gpu(page: &Page<'_>) -> Result<()> {
     page.open("").await?;
     page.shows("fact-max_concurrency", "89").await?;
@@ -362,11 +424,15 @@ async fn config_is_in_use_with_any_tokens(page: &Page<'_>) -> Result<()> {
 }
 
 async fn narrow_and_wide(page: &Page<'_>) -> Result<()> {
-    for width in [390, 820, 1280, 1920] {
+    for width in [320, 390, 820, 1280, 1920] {
         page.resize(width, 900).await?;
         page.open("").await?;
         page.shows("total-tokens", "4,812").await?;
         page.until(&format!("innerWidth === {width}")).await?;
+        page.eval(
+            "document.querySelectorAll('details').forEach((details) => { details.open = true })",
+        )
+        .await?;
         let [content, window] =
             ["scrollWidth", "clientWidth"].map(|of| format!("document.documentElement.{of}"));
         let (content, window) = (page.eval(&content).await?, page.eval(&window).await?);

@@ -11,7 +11,7 @@ use crate::view::notes;
 use super::widgets::modal;
 use crate::app::browser;
 use crate::app::cell::Cell;
-use crate::app::el::{El, button, el};
+use crate::app::el::{El, ElRef, button, el};
 use crate::app::state::{State, state};
 
 /// The largest file whose text is read whole.
@@ -22,6 +22,8 @@ const MAX_TEXT_FILE: f64 = 16.0 * 1_048_576.0;
 struct Door {
     state: State,
     pasted: Cell<String>,
+    /// The name that the reader gives the model; empty: the file's own.
+    name: Cell<String>,
     message: Cell<String>,
 }
 
@@ -31,13 +33,18 @@ impl Door {
         if content.trim().is_empty() {
             return self.refuse(self.state.text.panels.import_empty.to_string());
         }
-        let name = Some(file_name.trim_end_matches(".json"))
+        let typed = self.name.peek();
+        let of_file = Some(file_name.trim_end_matches(".json"))
             .filter(|name| !name.starts_with("config"))
             .unwrap_or_default();
+        let name = Some(typed.trim())
+            .filter(|name| !name.is_empty())
+            .unwrap_or(of_file);
         match ModelChoice::from_text(content, name) {
             Ok(model) => {
                 self.message.set(String::new());
                 self.pasted.set(String::new());
+                self.name.set(String::new());
                 self.state.dialog.set("");
                 self.state.take_file_model(model);
             }
@@ -86,6 +93,7 @@ pub(crate) fn import() -> El {
     let door = Door {
         state,
         pasted: Cell::new(String::new()),
+        name: Cell::new(String::new()),
         message: Cell::new(String::new()),
     };
     let is_over = Cell::new(false);
@@ -124,11 +132,18 @@ pub(crate) fn import() -> El {
                 // So that picking the same file again is a change again.
                 picked.set_value("");
             });
+        let paste = ElRef::new();
+        // The dialog opens with its first button in focus.
+        browser::each_frame(move |_| {
+            browser::focus(paste.get_untracked());
+            false
+        });
         let use_it = button(&text.import_use, move || door.take(&door.pasted.peek(), ""));
         el("div")
             .child(el("p").text(&text.import_help))
             .child(
                 el("textarea")
+                    .reference(paste)
                     .attr("rows", "8")
                     .attr("spellcheck", "false")
                     .testid("import-text")
@@ -137,6 +152,19 @@ pub(crate) fn import() -> El {
                     .value_with(move || door.pasted.get())
                     .on("input", move |event| {
                         door.pasted.set(event_target_value(&event))
+                    }),
+            )
+            .child(
+                el("input")
+                    .class("name")
+                    .attr("type", "text")
+                    .attr("autocomplete", "off")
+                    .testid("import-name")
+                    .attr("aria-label", &*text.import_name)
+                    .attr("placeholder", &*text.import_name)
+                    .value_with(move || door.name.get())
+                    .on("input", move |event| {
+                        door.name.set(event_target_value(&event))
                     }),
             )
             .child(

@@ -21,6 +21,7 @@ texts! {
         import_title: "Import a model",
         import_help: "Paste a config.json, drop the file anywhere on the page, or pick it. It is read here, in your browser, and goes nowhere.",
         import_paste: "Paste config.json here",
+        import_name: "Name, if not the file's own",
         import_pick: "Pick a file…",
         import_use: "Use it",
         import_drop: "Drop to read",

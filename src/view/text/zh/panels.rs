@@ -20,6 +20,7 @@ pub(super) const PANELS: PanelText = words!(PanelText {
     import_title: "导入模型",
     import_help: "粘贴 config.json，或把文件拖到页面上的任何地方，或选择文件。它只在你的浏览器里读取，不会传到别处。",
     import_paste: "在这里粘贴 config.json",
+    import_name: "名称（不填则用文件里的）",
     import_pick: "选择文件…",
     import_use: "使用",
     import_drop: "松开即读取",
