@@ -18,7 +18,7 @@ use crate::core::scenario::{FieldError, Scenario, cut};
 use crate::core::{link, presets, resolved};
 use crate::view::chart::{self, Input};
 use crate::view::svg::Theme as Colors;
-use crate::view::text::{self, ENGLISH, Messages};
+use crate::view::text::{ENGLISH, Messages};
 use crate::view::{charts, comparison, notes};
 
 use super::files;
@@ -153,10 +153,10 @@ async fn read_all(files: JsValue) -> Vec<FileReader> {
     let mut res = Vec::new();
     if let Some(list) = files.dyn_ref::<js_sys::Array>() {
         for file in list.iter() {
-            res.push(files::read(&file).await);
+            res.push(files::read(&file, "").await);
         }
     } else {
-        res.push(files::read(&files).await);
+        res.push(files::read(&files, "").await);
     }
     res
 }
@@ -172,7 +172,7 @@ fn comparison_json(comparison: &[Comparison]) -> Result<Value, JsError> {
         .iter()
         .map(|row| {
             let mut res = to_value(row)?;
-            let message = comparison::reason(row.reason.as_ref(), &text::files::ENGLISH);
+            let message = comparison::reason(row.reason.as_ref(), &ENGLISH);
             if let Some(object) = res.as_object_mut() {
                 object.insert("message".to_owned(), Value::from(message));
             }

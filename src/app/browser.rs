@@ -6,7 +6,8 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
-    Blob, BlobPropertyBag, Document, Element, File, HtmlAnchorElement, HtmlElement, Url, Window,
+    Blob, BlobPropertyBag, DataTransfer, Document, DragEvent, Element, HtmlAnchorElement,
+    HtmlElement, Url, Window,
 };
 
 /// The window; absent in a worker and in Node.
@@ -46,12 +47,6 @@ pub(crate) fn write_fragment(fragment: &str, is_new_entry: bool) {
     } else {
         history.replace_state_with_url(&JsValue::NULL, "", Some(&address))
     };
-}
-
-/// The text of a file, read lossily.
-pub(crate) async fn read_text(file: File) -> Result<String, JsValue> {
-    let buffer = JsFuture::from(file.array_buffer()).await?;
-    Ok(String::from_utf8_lossy(&js_sys::Uint8Array::new(&buffer).to_vec()).into_owned())
 }
 
 /// Saves `content` under `name`.
@@ -191,6 +186,24 @@ pub(crate) fn on_window(name: &'static str, act: impl Fn(web_sys::Event) + 'stat
             let _gone = window_remove(name, callback.as_ref().unchecked_ref());
         });
     });
+}
+
+/// The files that were dropped, or else the text. They can be had only while the event is handled.
+pub(crate) fn dropped(event: web_sys::Event) -> js_sys::Array {
+    let transfer = event
+        .dyn_into::<DragEvent>()
+        .ok()
+        .and_then(|event| event.data_transfer());
+    let files = transfer.as_ref().and_then(DataTransfer::files);
+    match files.filter(|files| 0 < files.length()) {
+        Some(files) => js_sys::Array::from(&files),
+        None => transfer
+            .and_then(|transfer| transfer.get_data("text/plain").ok())
+            .filter(|text| !text.is_empty())
+            .map(JsValue::from)
+            .into_iter()
+            .collect(),
+    }
 }
 
 fn window_remove(name: &str, callback: &js_sys::Function) -> Option<()> {

@@ -8,15 +8,16 @@ use web_sys::Blob;
 
 use crate::core::import::Need;
 use crate::core::import::files::FileReader;
-use crate::view::text::files::ENGLISH;
+use crate::view::text::ENGLISH;
 
-/// Reads a `File`, a `Blob`, bytes or a text. What cannot be read says so when it is finished.
-pub(crate) async fn read(value: &JsValue) -> FileReader {
+/// Reads a `File`, a `Blob`, bytes or a text, as if it had this name unless that is empty. What cannot be read says so when
+/// it is finished.
+pub(crate) async fn read(value: &JsValue, name: &str) -> FileReader {
     if let Some(text) = value.as_string() {
-        return read_bytes("", text.as_bytes());
+        return read_bytes(name, text.as_bytes());
     }
     if let Some(blob) = value.dyn_ref::<Blob>() {
-        return read_blob(blob).await;
+        return read_blob(blob, name).await;
     }
     let bytes = match value.dyn_ref::<ArrayBuffer>() {
         Some(buffer) => Some(Uint8Array::new(buffer)),
@@ -28,7 +29,7 @@ pub(crate) async fn read(value: &JsValue) -> FileReader {
             "expected a file, a blob, an ArrayBuffer, a Uint8Array or a text".to_owned(),
         );
     };
-    let mut reader = FileReader::new("", bytes.length().into());
+    let mut reader = FileReader::new(name, bytes.length().into());
     while let Some(Need { offset, length }) = reader.need() {
         // Within the length, which has 32 bits.
         let (from, to) = (offset as u32, (offset + length) as u32);
@@ -38,7 +39,7 @@ pub(crate) async fn read(value: &JsValue) -> FileReader {
 }
 
 /// Reads what is at hand as a whole.
-pub(crate) fn read_bytes(name: &str, bytes: &[u8]) -> FileReader {
+fn read_bytes(name: &str, bytes: &[u8]) -> FileReader {
     let mut reader = FileReader::new(name, bytes.len() as u64);
     while let Some(Need { offset, length }) = reader.need() {
         // Within the length, which is a usize.
@@ -48,17 +49,18 @@ pub(crate) fn read_bytes(name: &str, bytes: &[u8]) -> FileReader {
     reader
 }
 
-async fn read_blob(blob: &Blob) -> FileReader {
-    let name = Reflect::get(blob, &JsValue::from_str("name"))
+async fn read_blob(blob: &Blob, name: &str) -> FileReader {
+    let own = Reflect::get(blob, &JsValue::from_str("name"))
         .ok()
         .and_then(|name| name.as_string())
         .unwrap_or_default();
+    let name = if name.is_empty() { &own } else { name };
     // Sizes are whole numbers below 2^53.
-    let mut reader = FileReader::new(&name, blob.size() as u64);
+    let mut reader = FileReader::new(name, blob.size() as u64);
     while let Some(need) = reader.need() {
         match slice(blob, need).await {
             Ok(bytes) => reader.feed(&bytes),
-            Err(_) => return FileReader::failed(&name, ENGLISH.unreadable.to_string()),
+            Err(_) => return FileReader::failed(name, ENGLISH.files.unreadable.to_string()),
         }
     }
     reader

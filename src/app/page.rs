@@ -102,6 +102,7 @@ fn whole() -> El {
                 .child(lede())
                 .child(fact_row())
                 .child(note_list())
+                .child(rooms::panel("read"))
                 .child(el("div").class("columns").child(panel).child(figures)),
         )
         .child(toggle)

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use js_sys::{Function, Promise};
+use js_sys::{Array, Function, Promise};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
@@ -48,6 +48,9 @@ extern "C" {
 
     #[wasm_bindgen(method)]
     fn open(this: &Panels, dialog: &str, detail: &str);
+
+    #[wasm_bindgen(method)]
+    fn give(this: &Panels, files: &Array);
 
     #[wasm_bindgen(method)]
     fn update(this: &Panels, fragment: &str, step: Option<f64>);
@@ -121,8 +124,14 @@ fn connect(state: State, doors: &Doors) -> Option<Panels> {
 
 /// Where the dialogs stand. Keeps the panels in step with the page, and takes them away with it.
 pub(crate) fn dialogs(state: State) -> El {
-    // A file may be dropped anywhere.
+    // A file may be dropped anywhere, and before the module that reads it is there.
     browser::on_window("dragenter", move |_| with_panels(state, |_| {}));
+    browser::on_window("dragover", |event| event.prevent_default());
+    browser::on_window("drop", move |event| {
+        event.prevent_default();
+        let files = browser::dropped(event);
+        with_panels(state, move |panels| panels.give(&files));
+    });
     Effect::new(move |_| {
         let (fragment, step) = (state.fragment(), state.step.get());
         if let Some(panels) = state.panels.get_value() {

@@ -45,6 +45,9 @@ pub(crate) struct State {
     /// Where its dialogs stand.
     #[cfg(feature = "page")]
     pub(crate) dialogs: super::el::ElRef,
+    /// What was read from files, until the reader dismisses it.
+    #[cfg(feature = "doors")]
+    pub(crate) files: Cell<Option<Arc<crate::core::import::files::FilesRead>>>,
     /// Scenarios to compare with.
     pub(crate) pins: Cell<Vec<Pin>>,
     /// The report of the scenario at its end.
@@ -89,6 +92,8 @@ impl State {
             panels: StoredValue::new_local(None),
             #[cfg(feature = "page")]
             dialogs: super::el::ElRef::new(),
+            #[cfg(feature = "doors")]
+            files: Cell::whole(None),
             pins: Cell::whole(Vec::new()),
             report: full,
             now,
@@ -206,14 +211,6 @@ impl State {
 }
 
 impl State {
-    /// Shows the model of a file, with its weights stored as it says.
-    pub(crate) fn take_file_model(&self, model: ModelChoice) {
-        self.replace(with_stored_weights(Scenario {
-            model,
-            ..Scenario::clone(&self.scenario.peek())
-        }));
-    }
-
     /// Shows a preset, with its weights stored as its makers ship them.
     pub(crate) fn choose_model(&self, id: &str) {
         let mut changed = Scenario::clone(&self.scenario.peek());

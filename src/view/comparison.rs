@@ -24,7 +24,8 @@ pub struct Row {
 }
 
 /// The rows of the table.
-pub fn rows(comparison: &[Comparison], text: &FilesText, messages: &Messages) -> Vec<Row> {
+pub fn rows(comparison: &[Comparison], messages: &Messages) -> Vec<Row> {
+    let text = &messages.files;
     let row = |comparison: &Comparison| {
         let amount = |value: f64| amount(comparison.what, value, messages);
         let what = what(comparison.what, text);
@@ -46,7 +47,7 @@ pub fn rows(comparison: &[Comparison], text: &FilesText, messages: &Messages) ->
             line: comparison.line.clone(),
             printed: amount(comparison.printed),
             computed: computed.unwrap_or_else(|| text.no_figure.to_string()),
-            reason: reason(comparison.reason.as_ref(), text),
+            reason: reason(comparison.reason.as_ref(), messages),
             agrees: comparison.agrees,
         }
     };
@@ -54,7 +55,8 @@ pub fn rows(comparison: &[Comparison], text: &FilesText, messages: &Messages) ->
 }
 
 /// How many of the printed figures agree.
-pub fn summary(comparison: &[Comparison], text: &FilesText, messages: &Messages) -> String {
+pub fn summary(comparison: &[Comparison], messages: &Messages) -> String {
+    let text = &messages.files;
     if comparison.is_empty() {
         return text.comparison_none.to_string();
     }
@@ -70,10 +72,10 @@ pub fn summary(comparison: &[Comparison], text: &FilesText, messages: &Messages)
 }
 
 /// What the engine reserves against what the scenario's requests hold of it: the difference that is asked about most.
-pub fn held(report: &Report, num_seqs: u32, text: &FilesText, messages: &Messages) -> String {
+pub fn held(report: &Report, num_seqs: u32, messages: &Messages) -> String {
     let numbers = messages.numbers();
     fill(
-        &text.comparison_held,
+        &messages.files.comparison_held,
         &[
             ("pool", &numbers.bytes(report.hbm.kv_pool_bytes)),
             ("held", &numbers.bytes(report.hbm.kv_held_bytes)),
@@ -121,7 +123,8 @@ fn amount(what: What, value: f64, messages: &Messages) -> String {
 }
 
 /// Why a printed figure and ours differ.
-pub fn reason(reason: Option<&Reason>, text: &FilesText) -> String {
+pub fn reason(reason: Option<&Reason>, messages: &Messages) -> String {
+    let text = &messages.files;
     let words = match reason {
         None => &text.reason_same,
         Some(Reason::Rounding) => &text.reason_rounding,

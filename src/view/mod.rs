@@ -12,6 +12,8 @@ pub mod export;
 pub mod facts;
 pub mod fields;
 #[cfg(feature = "doors")]
+pub mod files_read;
+#[cfg(feature = "doors")]
 pub mod formula;
 #[cfg(feature = "doors")]
 pub mod lengths;

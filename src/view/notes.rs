@@ -241,14 +241,3 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
         ],
     )
 }
-
-/// A file that is too large to be a model's configuration.
-#[cfg(feature = "doors")]
-pub fn file_too_large(name: &str, bytes: f64, messages: &Messages) -> String {
-    let size = messages.numbers().bytes(Bytes(bytes as u64));
-    let name = crate::core::scenario::cut(name, 80);
-    fill(
-        &messages.panels.import_too_large,
-        &[("name", &name), ("size", &size)],
-    )
-}

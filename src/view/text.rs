@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 pub mod charts;
 pub mod concept;
 pub mod fields;
+#[cfg(feature = "doors")]
 pub mod files;
 pub mod loaded;
 pub mod notes;
@@ -30,6 +31,7 @@ pub mod zh;
 pub use charts::ChartText;
 pub use concept::ConceptText;
 pub use fields::FieldText;
+#[cfg(feature = "doors")]
 pub use files::FilesText;
 pub use notes::NoteText;
 pub use page::PageText;
@@ -67,8 +69,7 @@ macro_rules! texts {
                 }
             }
 
-            /// Visits every sentence with its name.
-            pub fn for_each(&mut self, visit: &mut dyn FnMut(&'static str, &mut $crate::view::text::Text)) {
+            pub(super) fn for_each(&mut self, visit: &mut dyn FnMut(&'static str, &mut $crate::view::text::Text)) {
                 $(visit(stringify!($field), &mut self.$field);)*
             }
         }
@@ -92,6 +93,9 @@ pub struct Messages {
     /// The panels and dialogs.
     #[cfg(feature = "doors")]
     pub panels: PanelText,
+    /// Files and logs.
+    #[cfg(feature = "doors")]
+    pub files: FilesText,
     /// How it is computed.
     #[cfg(feature = "doors")]
     pub working: WorkingText,
@@ -108,6 +112,8 @@ pub static ENGLISH: Messages = Messages {
     page: PageText::ENGLISH,
     #[cfg(feature = "doors")]
     panels: PanelText::ENGLISH,
+    #[cfg(feature = "doors")]
+    files: FilesText::ENGLISH,
     #[cfg(feature = "doors")]
     working: WorkingText::ENGLISH,
     notes: NoteText::ENGLISH,
@@ -133,6 +139,9 @@ impl Messages {
         #[cfg(feature = "doors")]
         self.panels
             .for_each(&mut |name, text| visit("panels", name, text));
+        #[cfg(feature = "doors")]
+        self.files
+            .for_each(&mut |name, text| visit("files", name, text));
         #[cfg(feature = "doors")]
         self.working
             .for_each(&mut |name, text| visit("working", name, text));

@@ -6,6 +6,7 @@
 mod bench;
 mod doors;
 mod driver;
+mod files;
 mod page;
 mod tests;
 mod tools;

@@ -277,13 +277,18 @@ impl<'a> Page<'a> {
 
     /// Drops a file from the desktop onto the element.
     pub(crate) async fn drop_file(&self, id: &str, file: &Path) -> Result<()> {
+        self.drop_files(id, &[file]).await
+    }
+
+    /// Drops files from the desktop onto the element, all at once.
+    pub(crate) async fn drop_files(&self, id: &str, files: &[&Path]) -> Result<()> {
         let [x, y] = self.middle(id).await?;
         for kind in ["dragEnter", "dragOver", "drop"] {
             let params = json!({
                 "type": kind,
                 "x": x,
                 "y": y,
-                "data": { "items": [], "files": [file], "dragOperationsMask": 1 },
+                "data": { "items": [], "files": files, "dragOperationsMask": 1 },
             });
             self.cdp("Input.dispatchDragEvent", params).await?;
         }

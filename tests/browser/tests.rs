@@ -12,6 +12,7 @@ use crate::doors::{
     hostile_parent_and_child, keyboard_leaves_a_frame, offline_file, sandbox_without_an_origin,
     twenty_frames,
 };
+use crate::files::{gguf_dropped, logs_pasted, several_files_at_once};
 use crate::page::Page;
 use crate::tools::{tools_see_trouble, tools_use_real_events};
 
@@ -41,6 +42,9 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     config_picked,
     config_pasted,
     wrong_files,
+    gguf_dropped,
+    logs_pasted,
+    several_files_at_once,
     link_opened_changed_reloaded,
     broken_link,
     nothing_is_fetched_after_loading,

@@ -48,7 +48,7 @@ fn config(file: &str) -> String {
 }
 
 /// Models by the keys that llama.cpp's converter writes for them, beside their config.json.
-const SAME: &[(&str, &str, &str)] = &[
+pub(crate) const SAME: &[(&str, &str, &str)] = &[
     (
         "meta-llama__Llama-3.1-8B",
         "llama",

@@ -14,8 +14,7 @@ use kvscope::view::text::concept::ConceptWords;
 use kvscope::view::text::predict::PredictWords;
 use kvscope::view::text::pseudo::Pseudo;
 use kvscope::view::text::{
-    ENGLISH, FilesText, LANGUAGES, Messages, PredictText, direction, exports, files, fill,
-    placeholders, zh,
+    ENGLISH, LANGUAGES, Messages, PredictText, direction, exports, fill, placeholders, zh,
 };
 
 /// Every sentence of a language by its name, all tables.
@@ -23,7 +22,6 @@ fn sentences(
     messages: &Messages,
     predict: &PredictWords,
     concept: &ConceptWords,
-    files: &FilesText,
 ) -> BTreeMap<String, String> {
     let mut res = BTreeMap::new();
     messages.clone().for_each(&mut |group, name, text| {
@@ -35,32 +33,15 @@ fn sentences(
     concept.clone().for_each(&mut |name, text| {
         res.insert(format!("concept.{name}"), text.clone().into_owned());
     });
-    files.clone().for_each(&mut |name, text| {
-        res.insert(format!("files.{name}"), text.clone().into_owned());
-    });
     res
 }
 
 fn english() -> BTreeMap<String, String> {
-    sentences(
-        &ENGLISH,
-        &PredictWords::ENGLISH,
-        &ConceptWords::ENGLISH,
-        &files::ENGLISH,
-    )
+    sentences(&ENGLISH, &PredictWords::ENGLISH, &ConceptWords::ENGLISH)
 }
 
 fn chinese() -> BTreeMap<String, String> {
-    sentences(&zh::MESSAGES, &zh::PREDICT, &zh::CONCEPT, &zh::FILES)
-}
-
-fn spoken(pseudo: Pseudo) -> BTreeMap<String, String> {
-    sentences(
-        &pseudo.messages(),
-        &pseudo.predict(),
-        &pseudo.concept(),
-        &pseudo.files(),
-    )
+    sentences(&zh::MESSAGES, &zh::PREDICT, &zh::CONCEPT)
 }
 
 #[track_caller]
@@ -75,7 +56,7 @@ fn has_the_same_placeholders(language: &BTreeMap<String, String>) {
 fn placeholders_agree() {
     has_the_same_placeholders(&chinese());
     for pseudo in Pseudo::ALL {
-        let language = spoken(pseudo);
+        let language = sentences(&pseudo.messages(), &pseudo.predict(), &pseudo.concept());
         has_the_same_placeholders(&language);
     }
 }
@@ -329,7 +310,7 @@ fn languages_go_through_their_files() {
 fn languages_that_nobody_speaks() {
     let english = english();
     for pseudo in Pseudo::ALL {
-        let language = spoken(pseudo);
+        let language = sentences(&pseudo.messages(), &pseudo.predict(), &pseudo.concept());
         let mut n_longer = 0;
         for (name, text) in &language {
             let original = &english[name];

@@ -5,7 +5,7 @@ use kvscope::core::import::names_of_models::preset_named;
 use kvscope::core::report::report;
 use kvscope::core::scenario::Scenario;
 use kvscope::view::comparison::{self, Row};
-use kvscope::view::text::{ENGLISH, files};
+use kvscope::view::text::ENGLISH;
 use proptest::prelude::*;
 
 /// Reads the text, applies it to the default scenario and then `more`, and compares.
@@ -201,9 +201,8 @@ fn differences_by_their_size() {
 
 #[test]
 fn rows_in_words() {
-    let text = &files::ENGLISH;
     let rows = compared(VLLM_V1, &[]).1;
-    let words = comparison::rows(&rows, text, &ENGLISH);
+    let words = comparison::rows(&rows, &ENGLISH);
     let shown: Vec<_> = words
         .iter()
         .map(|row| {
@@ -229,15 +228,15 @@ fn rows_in_words() {
     );
     assert!(words[2].line.contains("GPU KV cache size"), "{words:?}");
     assert_eq!(
-        comparison::summary(&rows, text, &ENGLISH),
+        comparison::summary(&rows, &ENGLISH),
         "4 of 4 printed figures agree with what KVscope computes."
     );
     assert_eq!(
-        comparison::summary(&[], text, &ENGLISH),
+        comparison::summary(&[], &ENGLISH),
         "The log has no figures to compare; paste it from the start of the server to its first request."
     );
     assert_eq!(
-        comparison::held(&report(&Scenario::default()), 1, text, &ENGLISH),
+        comparison::held(&report(&Scenario::default()), 1, &ENGLISH),
         "The engine reserves 33.01 GiB on each GPU when it starts, whatever is served. This scenario uses 375.9 MiB of it (1 request)."
     );
 }

@@ -7,6 +7,7 @@ mod export;
 mod files;
 mod fit;
 mod formula;
+mod fuzz;
 mod gguf;
 mod gpus;
 mod import;

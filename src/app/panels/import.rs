@@ -1,25 +1,24 @@
-//! The door for files: paste, drop or pick.
+//! The door for files: paste, drop or pick, several at once, whatever they are.
+
+use std::sync::Arc;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wasm_bindgen::JsCast;
-use web_sys::{DataTransfer, DragEvent, File, HtmlInputElement};
+use wasm_bindgen::JsValue;
+use web_sys::HtmlInputElement;
 
-use crate::core::scenario::ModelChoice;
-use crate::view::notes;
+use crate::core::import::files::{FilesRead, join_files};
+use crate::view::files_read;
 
 use super::widgets::modal;
-use crate::app::browser;
 use crate::app::cell::Cell;
 use crate::app::el::{El, ElRef, button, el};
-use crate::app::state::{State, state};
-
-/// The largest file whose text is read whole.
-const MAX_TEXT_FILE: f64 = 16.0 * 1_048_576.0;
+use crate::app::state::State;
+use crate::app::{browser, files};
 
 /// What the door for files knows.
 #[derive(Clone, Copy)]
-struct Door {
+pub(crate) struct Door {
     state: State,
     pasted: Cell<String>,
     /// The name that the reader gives the model; empty: the file's own.
@@ -28,28 +27,45 @@ struct Door {
 }
 
 impl Door {
-    /// Takes a text; one that is no model leaves the scenario and says what it is.
-    fn take(self, content: &str, file_name: &str) {
-        if content.trim().is_empty() {
-            return self.refuse(self.state.text.panels.import_empty.to_string());
+    /// The door of a mount.
+    pub(crate) fn new(state: State) -> Self {
+        Self {
+            state,
+            pasted: Cell::new(String::new()),
+            name: Cell::new(String::new()),
+            message: Cell::new(String::new()),
         }
-        let typed = self.name.peek();
-        let of_file = Some(file_name.trim_end_matches(".json"))
-            .filter(|name| !name.starts_with("config"))
-            .unwrap_or_default();
-        let name = Some(typed.trim())
-            .filter(|name| !name.is_empty())
-            .unwrap_or(of_file);
-        match ModelChoice::from_text(content, name) {
-            Ok(model) => {
-                self.message.set(String::new());
-                self.pasted.set(String::new());
-                self.name.set(String::new());
-                self.state.dialog.set("");
-                self.state.take_file_model(model);
+    }
+
+    /// Takes files or texts; when none can be read, it says what they are and leaves the scenario.
+    pub(crate) fn take(self, sources: Vec<JsValue>) {
+        if sources.is_empty() {
+            return;
+        }
+        self.message.set(self.state.text.files.reading.to_string());
+        spawn_local(async move {
+            // A name is that of one model, and shards are told by their own.
+            let typed = self.name.peek();
+            let name = Some(typed.trim()).filter(|_| sources.len() == 1);
+            let mut readers = Vec::new();
+            for source in &sources {
+                readers.push(files::read(source, name.unwrap_or_default()).await);
             }
-            Err(error) => self.refuse(error),
-        }
+            let base = untrack(|| self.state.scenario());
+            self.show(join_files(readers, &base));
+        });
+    }
+
+    fn show(self, read: FilesRead) {
+        let Some(scenario) = read.scenario.clone() else {
+            return self.refuse(files_read::refusal(&read, self.state.text));
+        };
+        self.message.set(String::new());
+        self.pasted.set(String::new());
+        self.name.set(String::new());
+        self.state.dialog.set("");
+        self.state.files.set(Some(Arc::new(read)));
+        self.state.replace(scenario);
     }
 
     fn refuse(self, error: String) {
@@ -57,135 +73,91 @@ impl Door {
         self.state.dialog.set("import");
     }
 
-    fn take_file(self, file: File) {
-        if MAX_TEXT_FILE < file.size() {
-            self.refuse(notes::file_too_large(
-                &file.name(),
-                file.size(),
-                self.state.text,
-            ));
-            return;
-        }
-        spawn_local(async move {
-            let name = file.name();
-            match browser::read_text(file).await {
-                Ok(content) => self.take(&content, &name),
-                Err(_) => self.refuse(self.state.text.panels.import_unreadable.to_string()),
-            }
-        });
-    }
-
-    fn take_drop(self, transfer: &DataTransfer) {
-        if let Some(file) = transfer.files().and_then(|files| files.get(0)) {
-            self.take_file(file);
-        } else if let Ok(content) = transfer.get_data("text/plain")
-            && !content.is_empty()
-        {
-            self.take(&content, "");
+    fn take_text(self, text: &str) {
+        if text.trim().is_empty() {
+            self.refuse(self.state.text.files.empty.to_string());
+        } else {
+            self.take(vec![JsValue::from_str(text)]);
         }
     }
 }
 
-/// The door for files: paste, drop or pick.
-pub(crate) fn import() -> El {
-    let state = state();
-    let text = &state.text.panels;
-    let door = Door {
-        state,
-        pasted: Cell::new(String::new()),
-        name: Cell::new(String::new()),
-        message: Cell::new(String::new()),
-    };
+/// The door for files.
+pub(crate) fn import(door: Door) -> El {
+    let text = &door.state.text.files;
     let is_over = Cell::new(false);
     // The whole page is the drop target, so that nobody has to aim.
-    browser::on_window("dragover", move |event| {
-        event.prevent_default();
-        is_over.set(true);
-    });
+    browser::on_window("dragover", move |_| is_over.set(true));
     browser::on_window("dragleave", move |_| is_over.set(false));
-    browser::on_window("drop", move |event| {
-        event.prevent_default();
-        is_over.set(false);
-        if let Some(transfer) = event
-            .dyn_into::<DragEvent>()
-            .ok()
-            .and_then(|event| event.data_transfer())
-        {
-            door.take_drop(&transfer);
-        }
-    });
+    browser::on_window("drop", move |_| is_over.set(false));
     let hint = el("div")
         .class("drop-hint")
         .attr("aria-hidden", "true")
         .flag_with("hidden", move || !is_over.get())
-        .text(&text.import_drop);
-    let content = move || {
-        let picker = el("input")
-            .attr("type", "file")
-            .attr("accept", ".json,.txt,application/json,text/plain")
-            .testid("import-file")
-            .on("change", move |event| {
-                let picked: HtmlInputElement = event_target(&event);
-                if let Some(file) = picked.files().and_then(|files| files.get(0)) {
-                    door.take_file(file);
-                }
-                // So that picking the same file again is a change again.
-                picked.set_value("");
-            });
-        let paste = ElRef::new();
-        // The dialog opens with its first button in focus.
-        browser::each_frame(move |_| {
-            browser::focus(paste.get_untracked());
-            false
-        });
-        let use_it = button(&text.import_use, move || door.take(&door.pasted.peek(), ""));
-        el("div")
-            .child(el("p").text(&text.import_help))
-            .child(
-                el("textarea")
-                    .reference(paste)
-                    .attr("rows", "8")
-                    .attr("spellcheck", "false")
-                    .testid("import-text")
-                    .attr("aria-label", &*text.import_paste)
-                    .attr("placeholder", &*text.import_paste)
-                    .value_with(move || door.pasted.get())
-                    .on("input", move |event| {
-                        door.pasted.set(event_target_value(&event))
-                    }),
-            )
-            .child(
-                el("input")
-                    .class("name")
-                    .attr("type", "text")
-                    .attr("autocomplete", "off")
-                    .testid("import-name")
-                    .attr("aria-label", &*text.import_name)
-                    .attr("placeholder", &*text.import_name)
-                    .value_with(move || door.name.get())
-                    .on("input", move |event| {
-                        door.name.set(event_target_value(&event))
-                    }),
-            )
-            .child(
-                el("p")
-                    .class("message")
-                    .attr("role", "alert")
-                    .testid("import-message")
-                    .text_with(move || door.message.get()),
-            )
-            .child(
-                el("footer")
-                    .child(
-                        el("label")
-                            .class("button")
-                            .text(&text.import_pick)
-                            .child(picker),
-                    )
-                    .child(use_it.class("primary").testid("import-use")),
-            )
-    };
+        .text(&text.drop);
     el("div")
         .child(hint)
-        .child(modal(&text.import_title, "import", content))
+        .child(modal(&text.title, "import", move || dialog(door)))
+}
+
+fn dialog(door: Door) -> El {
+    let text = &door.state.text.files;
+    let picker = el("input")
+        .attr("type", "file")
+        .attr("multiple", "")
+        .testid("import-file")
+        .on("change", move |event| {
+            let picked: HtmlInputElement = event_target(&event);
+            if let Some(list) = picked.files() {
+                door.take(js_sys::Array::from(&list).to_vec());
+            }
+            // So that picking the same file again is a change again.
+            picked.set_value("");
+        });
+    let paste = ElRef::new();
+    // The dialog opens with its first button in focus.
+    browser::each_frame(move |_| {
+        browser::focus(paste.get_untracked());
+        false
+    });
+    let name = el("input")
+        .class("name")
+        .attr("type", "text")
+        .attr("autocomplete", "off")
+        .testid("import-name")
+        .attr("aria-label", &*text.name)
+        .attr("placeholder", &*text.name)
+        .value_with(move || door.name.get())
+        .on("input", move |event| {
+            door.name.set(event_target_value(&event))
+        });
+    let pasted = el("textarea")
+        .reference(paste)
+        .attr("rows", "8")
+        .attr("spellcheck", "false")
+        .testid("import-text")
+        .attr("aria-label", &*text.paste)
+        .attr("placeholder", &*text.paste)
+        .value_with(move || door.pasted.get())
+        .on("input", move |event| {
+            door.pasted.set(event_target_value(&event))
+        });
+    let use_it = button(&text.use_it, move || door.take_text(&door.pasted.peek()));
+    el("div")
+        .child(el("p").text(&text.help))
+        .child(el("p").class("dim").text(&text.help_kinds))
+        .child(pasted)
+        .child(name)
+        .child(
+            el("p")
+                .class("message")
+                .attr("role", "alert")
+                .testid("import-message")
+                .text_with(move || door.message.get()),
+        )
+        .child(
+            el("footer")
+                .child(el("label").class("button").text(&text.pick).child(picker))
+                .child(use_it.class("primary").testid("import-use")),
+        )
 }

@@ -17,7 +17,9 @@ use super::state::State;
 
 mod import;
 mod models;
+mod read;
 mod share;
+mod styles;
 mod widgets;
 mod working;
 
@@ -25,6 +27,7 @@ mod working;
 #[wasm_bindgen(skip_typescript)]
 pub struct Panels {
     state: State,
+    door: import::Door,
     owner: Owner,
     /// The fragment that both sides know.
     known: Cell<String>,
@@ -36,10 +39,12 @@ pub struct Panels {
 #[wasm_bindgen(js_name = openPanels, skip_typescript)]
 pub fn open_panels(root: HtmlElement, fragment: &str, change: js_sys::Function) -> Panels {
     browser::report_panics();
+    styles::add();
     let owner = Owner::new();
-    let (state, known) = owner.with(|| {
+    let (state, known, door) = owner.with(|| {
         let state = State::from_fragment(fragment, PageOptions::default());
-        (state, Cell::new(untrack(|| state.fragment())))
+        let known = Cell::new(untrack(|| state.fragment()));
+        (state, known, import::Door::new(state))
     });
     let tell = StoredValue::new_local(change);
     let follow = move || {
@@ -54,11 +59,12 @@ pub fn open_panels(root: HtmlElement, fragment: &str, change: js_sys::Function) 
         mount_to(root, move || {
             provide_context(state);
             Effect::new(move |_| follow());
-            dialogs().view()
+            dialogs(door).view()
         })
     });
     Panels {
         state,
+        door,
         owner,
         known,
         shown: BTreeMap::new(),
@@ -97,6 +103,12 @@ impl Panels {
         self.state.dialog.set(id.unwrap_or_default());
     }
 
+    /// Reads what was dropped: files, or a text.
+    #[wasm_bindgen(skip_typescript)]
+    pub fn give(&self, files: js_sys::Array) {
+        self.door.take(files.to_vec());
+    }
+
     /// Follows the page.
     #[wasm_bindgen(skip_typescript)]
     pub fn update(&self, fragment: &str, step: Option<f64>) {
@@ -111,15 +123,16 @@ impl Panels {
 /// The panels by id.
 fn panel(id: &str) -> Option<fn() -> El> {
     match id {
+        "read" => Some(read::read),
         "working" => Some(working::working),
         _ => None,
     }
 }
 
 /// Everything that opens above the page.
-fn dialogs() -> El {
+fn dialogs(door: import::Door) -> El {
     el("div")
-        .child(import::import())
+        .child(import::import(door))
         .child(models::models())
         .child(share::share())
 }

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::gguf::GgufReader;
-use super::log::{self, Comparison, Reason, Setting};
+use super::log::{self, Comparison, Fact, Reason, Setting};
 use super::recognise::{Kind, Part, ScenarioPatch, join, recognise, text_of};
 use super::safetensors::{self, SafetensorsReader};
 use super::smi::Device;
@@ -196,6 +196,8 @@ pub struct FilesRead {
     pub error: Option<String>,
     /// Fields that they decide, in the order in which they are set; a model from a file is not among them.
     pub settings: Vec<Setting>,
+    /// The figures that a log printed.
+    pub facts: Vec<Fact>,
     /// The figures of a log, each beside ours.
     pub comparison: Vec<Comparison>,
     /// The accelerators of the machine.
@@ -206,6 +208,25 @@ pub struct FilesRead {
     pub errors: Vec<FieldError>,
 }
 
+impl FilesRead {
+    /// The log's figures beside those of a scenario, which need not be the one that was read.
+    pub fn compared(&self, scenario: &Scenario) -> Vec<Comparison> {
+        let mut res = log::compare(&self.facts, scenario);
+        // Until the reader chooses one, the model is not the log's: no file gave it, and its name is none of the presets'.
+        let is_guessed = self.notes.iter().any(|note| note.code == "model")
+            && self
+                .scenario
+                .as_ref()
+                .is_some_and(|own| own.model == scenario.model);
+        if is_guessed {
+            for row in res.iter_mut().filter(|row| !row.agrees) {
+                row.reason = Some(Reason::OtherModel);
+            }
+        }
+        res
+    }
+}
+
 /// Joins files, each read to its end, into a scenario that starts from `base`. A file that cannot be read is said to be so,
 /// and the others are taken.
 pub fn join_files(readers: Vec<FileReader>, base: &Scenario) -> FilesRead {
@@ -214,6 +235,7 @@ pub fn join_files(readers: Vec<FileReader>, base: &Scenario) -> FilesRead {
         scenario: None,
         error: None,
         settings: Vec::new(),
+        facts: Vec::new(),
         comparison: Vec::new(),
         devices: Vec::new(),
         notes: Vec::new(),
@@ -253,21 +275,18 @@ pub fn join_files(readers: Vec<FileReader>, base: &Scenario) -> FilesRead {
 fn take(patch: ScenarioPatch, base: &Scenario, res: &mut FilesRead) {
     let mut scenario = base.clone();
     let (errors, notes) = patch.apply(&mut scenario);
-    res.comparison = log::compare(patch.facts(), &scenario);
-    // The log's note that its model is none of the presets stays only while no file gives the model.
-    if notes.iter().any(|note| note.code == "model") {
-        for row in res.comparison.iter_mut().filter(|row| !row.agrees) {
-            row.reason = Some(Reason::OtherModel);
-        }
-    }
+    res.facts = patch.facts().to_vec();
     let logged = patch.log.into_iter().flat_map(|log| log.settings);
-    res.settings = patch
-        .machine
-        .into_iter()
-        .chain(logged)
-        .chain(patch.file)
-        .collect();
+    for setting in patch.machine.into_iter().chain(logged).chain(patch.file) {
+        // The later one holds.
+        res.settings.retain(|known| known.key != setting.key);
+        res.settings.push(setting);
+    }
     res.devices = patch.devices;
-    res.scenario = Some(scenario);
     (res.errors, res.notes) = (errors, notes);
+    res.scenario = Some(scenario);
+    res.comparison = res
+        .scenario
+        .as_ref()
+        .map_or_else(Vec::new, |scenario| res.compared(scenario));
 }

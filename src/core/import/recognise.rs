@@ -201,8 +201,9 @@ impl Part {
 }
 
 fn config(name: &str, text: &str) -> Result<ModelChoice, ImportError> {
-    // A file's own name says nothing of the model.
-    let name = if name.ends_with(".json") { "" } else { name };
+    // `config.json`, `config (1).json`: the file's own name says nothing of the model.
+    let name = name.strip_suffix(".json").unwrap_or(name);
+    let name = if name.starts_with("config") { "" } else { name };
     ModelChoice::from_text(text, name).map_err(|message| ImportError::new("not_a_model", message))
 }
 

@@ -9,10 +9,12 @@ texts! {
         help: "Drop files anywhere on the page, pick them, or paste text. Several together make one scenario. They are read here, in your browser, and go nowhere.",
         help_kinds: "A model's config.json; model.safetensors.index.json; a safetensors or GGUF file of any size, of which only the header is read; what vLLM, SGLang, TensorRT-LLM or llama.cpp prints when it starts; what nvidia-smi or rocm-smi prints; a link to a scenario.",
         paste: "Paste text here",
+        name: "Name, if not the file's own",
         pick: "Pick files…",
         use_it: "Read it",
         empty: "nothing was pasted; paste a whole config.json, a log, or what nvidia-smi prints",
         unreadable: "the file could not be read; the browser refused it, or it is gone",
+        drop: "Drop to read",
         reading: "Reading…",
         unchanged: "The scenario stays as it was.",
 
@@ -28,9 +30,9 @@ texts! {
         kind_nvidia_smi: "the list of GPUs that nvidia-smi prints",
         kind_rocm_smi: "the list of GPUs that rocm-smi prints",
         kind_link: "a link to a scenario",
-        device: "{count} × {name}, {memory}, {free} free",
+        device: "{count} × {name}, {memory} each, at least {free} free",
         device_short: "{count} × {name}",
-        took: "From the log and the machine: {fields}.",
+        took: "What they decide of the scenario: {fields}.",
 
         comparison_title: "Printed against computed",
         comparison_none: "The log has no figures to compare; paste it from the start of the server to its first request.",
@@ -64,11 +66,8 @@ texts! {
         reason_smallest_rank: "another rank has less memory, and the smallest of all decides",
         reason_units: "the same amount in the other unit: one is in powers of 1,024, the other of 1,000",
         reason_padding: "probably padding: it is less than one percent more, as when an engine rounds up to whole blocks",
-        reason_other_model: "the log is of a model that is not chosen here; give its config.json together with the log",
+        reason_other_model: "the model of the log is not known here, and another is counted; choose it, or give its config.json together with the log",
         reason_not_modelled: "KVscope has no such figure",
         reason_unknown: "not known; the scenario may differ from the server in something that the log does not say",
     }
 }
-
-/// English.
-pub static ENGLISH: FilesText = FilesText::ENGLISH;

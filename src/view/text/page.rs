@@ -31,7 +31,7 @@ texts! {
         reset: "Reset",
         reading: "the model's configuration is being read; until then the scenario before it is shown",
 
-        import_button: "Import config.json",
+        import_button: "Open files",
         share_button: "Share",
         table_button: "Data table",
         download_svg: "SVG",

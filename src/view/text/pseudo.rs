@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::concept::ConceptWords;
 use super::predict::PredictWords;
-use super::{ENGLISH, FilesText, Messages, Piece, Text, pieces};
+use super::{ENGLISH, Messages, Piece, Text, pieces};
 
 /// A language made by rule from the English one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,13 +58,6 @@ impl Pseudo {
     /// The words of the short course.
     pub fn concept(self) -> ConceptWords {
         let mut res = ConceptWords::ENGLISH;
-        res.for_each(&mut |_, text| *text = self.translated(text));
-        res
-    }
-
-    /// What is said of files, in it.
-    pub fn files(self) -> FilesText {
-        let mut res = FilesText::ENGLISH;
         res.for_each(&mut |_, text| *text = self.translated(text));
         res
     }

@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use super::Messages;
 
 pub use concept::CONCEPT;
-pub use files::FILES;
 pub use predict::PREDICT;
 
 /// The words of the page and its figures.
@@ -23,6 +22,7 @@ pub static MESSAGES: Messages = Messages {
     fields: page::FIELDS,
     page: page::PAGE,
     panels: panels::PANELS,
+    files: files::FILES,
     working: figures::WORKING,
     notes: page::NOTES,
 };

@@ -4,15 +4,17 @@ use super::words;
 use crate::view::text::FilesText;
 
 /// What is said of files and logs.
-pub static FILES: FilesText = words!(FilesText {
+pub(super) const FILES: FilesText = words!(FilesText {
     title: "你自己的文件和日志",
     help: "把文件拖到页面任意处、选择文件，或粘贴文本。多个文件会合成一个场景。文件只在你的浏览器里读取，不会发往任何地方。",
     help_kinds: "模型的 config.json；model.safetensors.index.json；任意大小的 safetensors 或 GGUF 文件，只读文件头；vLLM、SGLang、TensorRT-LLM 或 llama.cpp 启动时的输出；nvidia-smi 或 rocm-smi 的输出；场景链接。",
     paste: "在此粘贴文本",
+    name: "名称（不填则用文件里的）",
     pick: "选择文件…",
     use_it: "读取",
     empty: "没有粘贴任何内容；请粘贴完整的 config.json、日志，或 nvidia-smi 的输出",
     unreadable: "文件无法读取；浏览器拒绝了，或者文件已不存在",
+    drop: "松开即读取",
     reading: "正在读取…",
     unchanged: "场景保持原样。",
 
@@ -28,9 +30,9 @@ pub static FILES: FilesText = words!(FilesText {
     kind_nvidia_smi: "nvidia-smi 列出的 GPU",
     kind_rocm_smi: "rocm-smi 列出的 GPU",
     kind_link: "场景链接",
-    device: "{count} × {name}，{memory}，空闲 {free}",
+    device: "{count} × {name}，每块 {memory}，至少空闲 {free}",
     device_short: "{count} × {name}",
-    took: "取自日志和机器：{fields}。",
+    took: "它们决定的场景设置：{fields}。",
 
     comparison_title: "日志打印值与计算值对照",
     comparison_none: "日志里没有可以对照的数字；请从服务启动一直粘贴到第一个请求。",
@@ -64,7 +66,7 @@ pub static FILES: FilesText = words!(FilesText {
     reason_smallest_rank: "另一个 rank 的显存更少，以最小的为准",
     reason_units: "同一数量，单位不同：一个按 1,024 进位，另一个按 1,000 进位",
     reason_padding: "多半是填充：多出不到百分之一，就像引擎向上取整到整块那样",
-    reason_other_model: "日志来自这里没有选择的模型；请把它的 config.json 和日志一起给出",
+    reason_other_model: "这里不认识日志中的模型，算的是另一个模型；请选择它，或把它的 config.json 和日志一起给出",
     reason_not_modelled: "KVscope 没有这个数字",
     reason_unknown: "未知；场景与服务器可能在日志没有写明的某处不同",
 });

@@ -148,7 +148,7 @@ pub(super) const PAGE: PageText = words!(PageText {
     reset: "重置",
     reading: "正在读取模型的配置；在此之前显示的是之前的场景",
 
-    import_button: "导入 config.json",
+    import_button: "打开文件",
     share_button: "分享",
     table_button: "数据表",
     download_svg: "SVG",

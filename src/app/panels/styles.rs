@@ -1,0 +1,40 @@
+//! The style sheet of the panels. It comes in their module, so that the first view does without it.
+
+use std::cell::Cell;
+
+use js_sys::{Array, Reflect};
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
+
+use crate::app::browser;
+
+const STYLES: &str = include_str!("panels.css");
+
+#[wasm_bindgen]
+extern "C" {
+    type CSSStyleSheet;
+
+    #[wasm_bindgen(constructor, catch)]
+    fn new() -> Result<CSSStyleSheet, JsValue>;
+
+    #[wasm_bindgen(method, js_name = replaceSync)]
+    fn replace_sync(this: &CSSStyleSheet, text: &str);
+}
+
+thread_local! {
+    static IS_THERE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Adds the style sheet to the document, once for all mounts. A browser that cannot make one shows the panels plainly.
+pub(crate) fn add() {
+    if IS_THERE.replace(true) {
+        return;
+    }
+    let sheets = browser::document()
+        .and_then(|document| Reflect::get(&document, &JsValue::from_str("adoptedStyleSheets")).ok())
+        .and_then(|sheets| sheets.dyn_into::<Array>().ok());
+    if let (Some(sheets), Ok(sheet)) = (sheets, CSSStyleSheet::new()) {
+        sheet.replace_sync(STYLES);
+        sheets.push(&sheet);
+    }
+}
