@@ -5,18 +5,18 @@ use leptos::tachys::view::any_view::IntoAny;
 use leptos::task::spawn_local;
 use web_sys::PointerEvent;
 
+use crate::view::chart;
 use crate::view::chart::ChartModel;
-use crate::view::chart::{self, Input};
 use crate::view::charts;
 use crate::view::scrub;
-use crate::view::svg::Theme as Colors;
 use crate::view::text::fill;
 
 use super::browser;
 use super::cell::{Cell, Derived};
 use super::el::{El, ElRef, button, dynamic, el};
-use super::options::Theme;
-use super::state::{MAX_PINS, state};
+use super::options::MAX_PINS;
+use super::rooms;
+use super::state::{Pin, state};
 
 /// One figure; an id that is none gives an empty one, which no link can ask for.
 pub(crate) fn figure(id: &'static str) -> El {
@@ -32,19 +32,7 @@ pub(crate) fn figure(id: &'static str) -> El {
             browser::observe_width(&holder, move |new| width.set(new as u32));
         }
     });
-    let model = move || {
-        let (scenario, report, now) = (state.scenario(), state.report(), state.now());
-        let step = state.step.get().unwrap_or(scenario.decode_steps());
-        let pinned = state.pins.get();
-        (chart.model)(&Input {
-            scenario: &scenario,
-            report: &report,
-            now: &now,
-            step,
-            pinned: &pinned,
-            messages: state.text,
-        })
-    };
+    let model = move || state.chart(chart);
     // The words and the picture are asked for one by one, and all follow from one model.
     let shown = Derived::whole(move || {
         let model = model();
@@ -57,37 +45,7 @@ pub(crate) fn figure(id: &'static str) -> El {
         [model.title, model.subtitle, model.summary, svg]
     });
     let part = move |idx: usize| shown.get().into_iter().nth(idx).unwrap_or_default();
-    let file_name = move |extension: &str| format!("kvscope-{id}.{extension}");
-    let drawing = move || {
-        untrack(|| {
-            let is_dark = match state.options().theme {
-                Theme::Auto => browser::prefers_dark(),
-                Theme::Light => false,
-                Theme::Dark => true,
-            };
-            let colors = if is_dark { Colors::Dark } else { Colors::Light };
-            chart::svg_file(&model(), width.get(), colors)
-        })
-    };
-    let save_svg = move || browser::download(&file_name("svg"), "image/svg+xml", &drawing().0);
-    let save_csv =
-        move || browser::download(&file_name("csv"), "text/csv", &untrack(model).table.csv());
-    let save_png = move || {
-        let (content, size) = drawing();
-        spawn_local(async move {
-            // A browser that cannot draw the picture leaves the reader with the SVG.
-            let _saved =
-                browser::download_png(file_name("png"), content, size.width, size.height).await;
-        });
-    };
     let is_open = Cell::new(false);
-    let table = move || {
-        if is_open.get() {
-            model().table.html(&part(0))
-        } else {
-            String::new()
-        }
-    };
     let picture = el("div").class("markup").html_with(move || part(3));
     let picture = if id == charts::growth::ID {
         scrubber(picture, move |x| step_at(&model(), width.get(), x))
@@ -124,21 +82,13 @@ pub(crate) fn figure(id: &'static str) -> El {
                 .class("data")
                 .on("toggle", move |event| is_open.set(browser::is_open(&event)))
                 .child(el("summary").text(&text.table_button))
-                .child(
-                    el("div")
-                        .class("scroll")
-                        .attr("tabindex", "0")
-                        .attr("role", "group")
-                        .attr("aria-label", &*text.table_button)
-                        .html_with(table),
-                )
-                .child(
-                    el("p")
-                        .class("downloads")
-                        .child(button(&text.download_svg, save_svg))
-                        .child(button(&text.download_png, save_png))
-                        .child(button(&text.download_csv, save_csv)),
-                ),
+                .child(dynamic(move || {
+                    if is_open.get() {
+                        rooms::panel(format!("data-{id}")).view()
+                    } else {
+                        ().into_any()
+                    }
+                })),
         )
 }
 
@@ -169,14 +119,18 @@ fn engine_lines() -> El {
 fn pins() -> El {
     let state = state();
     let chips = move || {
-        let pins = state.pins.get().into_iter().enumerate();
-        let chip = |(idx, (name, _)): (usize, (String, _))| {
-            let label = fill(&state.text.page.unpin, &[("name", &name)]);
+        let pins = state.pins.get();
+        let chip = |(idx, (name, _)): (usize, &Pin)| {
+            let label = fill(&state.text.page.unpin, &[("name", name)]);
             button(&format!("{name} ✕"), move || state.unpin(idx))
                 .attr("aria-label", label)
                 .view()
         };
-        pins.map(chip).collect::<Vec<_>>().into_any()
+        pins.iter()
+            .enumerate()
+            .map(chip)
+            .collect::<Vec<_>>()
+            .into_any()
     };
     el("p")
         .class("pins")

@@ -43,6 +43,9 @@ pub(crate) const PARTS: &[&str] = &[
     "sentence", "facts", "tokens", "hbm", "growth", "sweep", "working", "predict", "concept",
 ];
 
+/// Scenarios that can be compared with: as many as the charts have colours for.
+pub(crate) const MAX_PINS: usize = 3;
+
 /// How the page is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PageOptions {
@@ -54,6 +57,8 @@ pub(crate) struct PageOptions {
     pub(crate) lock: Vec<&'static str>,
     /// The colour scheme.
     pub(crate) theme: Theme,
+    /// Scenarios to compare with, as fragments.
+    pub(crate) pins: Vec<String>,
     /// Pairs that belong to panels, which read their values; here they are kept and written back.
     pub(crate) panel_pairs: Vec<(String, String)>,
 }
@@ -65,6 +70,7 @@ impl PageOptions {
         "controls",
         "lock",
         "theme",
+        "pin",
         "predict",
         "predict_level",
         "predict_seed",
@@ -92,6 +98,8 @@ impl PageOptions {
                     Some(theme) => self.theme = theme,
                     None => errors.push(unknown(key, value, &Theme::ALL.map(Theme::id))),
                 },
+                "pin" if self.pins.len() < MAX_PINS => self.pins.push(value.clone()),
+                "pin" => errors.push(unknown(key, value, &[])),
                 _ => self.set_panel_pair(key, value),
             }
         }
@@ -117,6 +125,9 @@ impl PageOptions {
         }
         if self.theme != Theme::Auto {
             push_pair(fragment, "theme", self.theme.id());
+        }
+        for pin in &self.pins {
+            push_pair(fragment, "pin", pin);
         }
         for (key, value) in &self.panel_pairs {
             push_pair(fragment, key, value);

@@ -147,20 +147,27 @@ pub(crate) fn dialogs(state: State) -> El {
 }
 
 /// A part of the page that the module shows.
-pub(crate) fn panel(id: &'static str) -> El {
+pub(crate) fn panel(id: impl Into<String>) -> El {
+    shown(id.into())
+}
+
+fn shown(id: String) -> El {
     let state = state();
     let holder = ElRef::new();
+    let class = format!("slot slot-{id}");
+    let hidden = id.clone();
     Effect::new(move |_| {
         if let Some(holder) = holder.get() {
-            with_panels(state, move |panels| panels.show(&holder, id));
+            let id = id.clone();
+            with_panels(state, move |panels| panels.show(&holder, &id));
         }
     });
     on_cleanup(move || {
         if let Some(panels) = state.panels.try_get_value().flatten() {
-            panels.hide(id);
+            panels.hide(&hidden);
         }
     });
-    el("div").class(format!("slot slot-{id}")).reference(holder)
+    el("div").class(class).reference(holder)
 }
 
 /// Opens a dialog of the module, or a part of one of its panels.

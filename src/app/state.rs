@@ -9,6 +9,8 @@ use leptos::prelude::*;
 use crate::core::link;
 use crate::core::report::{Report, report};
 use crate::core::scenario::{FieldError, ModelChoice, ParallelSize, Scenario, field};
+use crate::view::chart::{ChartModel, Input};
+use crate::view::charts::Chart;
 use crate::view::sentence;
 use crate::view::text::{self, Messages};
 
@@ -16,9 +18,6 @@ use super::options::PageOptions;
 
 /// A scenario pinned for comparison, with its name.
 pub(crate) type Pin = (String, Scenario);
-
-/// Scenarios that can be compared with: as many as the charts have colours for.
-pub(crate) const MAX_PINS: usize = 3;
 
 /// Everything a component can reach.
 #[derive(Clone, Copy)]
@@ -49,7 +48,7 @@ pub(crate) struct State {
     #[cfg(feature = "doors")]
     pub(crate) files: Cell<Option<Arc<crate::core::import::files::FilesRead>>>,
     /// Scenarios to compare with.
-    pub(crate) pins: Cell<Vec<Pin>>,
+    pub(crate) pins: Derived<Arc<Vec<Pin>>>,
     /// The report of the scenario at its end.
     report: Derived<Arc<Report>>,
     /// The report at the shown step.
@@ -79,11 +78,20 @@ impl State {
                 }))
             }
         });
+        let options = Cell::new(Arc::new(options));
+        let fragments = Derived::new(move || options.get().pins.clone());
+        let pins = Derived::whole(move || {
+            let pin = |fragment: &String| {
+                let scenario = link::from_fragment(fragment, &[]).scenario;
+                (sentence::pin_name(&scenario), scenario)
+            };
+            Arc::new(fragments.get().iter().map(pin).collect::<Vec<_>>())
+        });
         Self {
             scenario,
             step,
             errors: Cell::whole(errors),
-            options: Cell::new(Arc::new(options)),
+            options,
             asked: Cell::new(0),
             is_reading: Cell::new(false),
             dialog: Cell::new(""),
@@ -94,7 +102,7 @@ impl State {
             dialogs: super::el::ElRef::new(),
             #[cfg(feature = "doors")]
             files: Cell::whole(None),
-            pins: Cell::whole(Vec::new()),
+            pins,
             report: full,
             now,
             text: &text::ENGLISH,
@@ -151,23 +159,33 @@ impl State {
 
     /// Keeps the scenario for comparison.
     pub(crate) fn pin(&self) {
-        let scenario = Scenario::clone(&self.scenario.peek());
-        let name = sentence::pin_name(&scenario);
-        let mut pins = self.pins.peek();
-        pins.retain(|(known, _)| *known != name);
-        pins.push((name, scenario));
-        self.pins.set(pins);
+        let pin = link::to_fragment(&self.scenario.peek());
+        let mut options = PageOptions::clone(&self.options.peek());
+        options.pins.retain(|known| *known != pin);
+        options.pins.push(pin);
+        self.options.set(Arc::new(options));
     }
 
     /// Lets a kept scenario go.
     pub(crate) fn unpin(&self, idx: usize) {
-        let kept = self
-            .pins
-            .peek()
-            .into_iter()
-            .enumerate()
-            .filter(|(at, _)| *at != idx);
-        self.pins.set(kept.map(|(_, pin)| pin).collect());
+        let mut options = PageOptions::clone(&self.options.peek());
+        if idx < options.pins.len() {
+            options.pins.remove(idx);
+            self.options.set(Arc::new(options));
+        }
+    }
+
+    /// The model of a figure.
+    pub(crate) fn chart(&self, chart: &Chart) -> ChartModel {
+        let (scenario, report, now) = (self.scenario(), self.report(), self.now());
+        (chart.model)(&Input {
+            scenario: &scenario,
+            report: &report,
+            now: &now,
+            step: self.step.get().unwrap_or(scenario.decode_steps()),
+            pinned: &self.pins.get(),
+            messages: self.text,
+        })
     }
 
     /// Shows the page in the next colour scheme.

@@ -7,7 +7,10 @@ use crate::core::scenario::Scenario;
 
 use super::axis::within;
 use super::markup::push_escaped;
-use super::svg::{Canvas, FILE_HEAD, FILE_MARGIN, FONT_SIZE, Theme};
+use super::svg::{Canvas, FONT_SIZE};
+#[cfg(feature = "doors")]
+use super::svg::{FILE_HEAD, FILE_MARGIN, Theme};
+#[cfg(feature = "doors")]
 use super::table::Table;
 use super::text::Messages;
 
@@ -102,6 +105,7 @@ pub struct ChartModel {
     /// One line that says what the picture shows.
     pub summary: String,
     /// Its data.
+    #[cfg(feature = "doors")]
     pub table: Table,
     /// Its marks.
     pub draw: Arc<dyn Draw>,
@@ -146,6 +150,7 @@ pub fn svg(model: &ChartModel, size: Size, id_prefix: &str) -> String {
 }
 
 /// The picture as a file of its own, so many pixels wide, with its title, its summary and its colours; and its size.
+#[cfg(feature = "doors")]
 pub fn svg_file(model: &ChartModel, width: u32, theme: Theme) -> (String, Size) {
     let margin = FILE_MARGIN as u32;
     let picture = size(model, width.saturating_sub(2 * margin));

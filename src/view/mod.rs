@@ -27,6 +27,7 @@ pub mod scrub;
 pub mod sentence;
 pub mod slider;
 pub mod svg;
+#[cfg(feature = "doors")]
 pub mod table;
 pub mod text;
 #[cfg(feature = "doors")]

@@ -199,20 +199,24 @@ pub enum Anchor {
     End,
 }
 
-/// The paper of a file that stands alone.
+/// The paper of a file that stands alone. The page makes no files, so there it has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     /// Light.
+    #[cfg(feature = "doors")]
     Light,
     /// Dark.
+    #[cfg(feature = "doors")]
     Dark,
 }
 
 impl Theme {
     fn color(self, row: &InkRow) -> &'static str {
-        match self {
-            Self::Light => row.light,
-            Self::Dark => row.dark,
+        match (self, row) {
+            #[cfg(feature = "doors")]
+            (Self::Light, row) => row.light,
+            #[cfg(feature = "doors")]
+            (Self::Dark, row) => row.dark,
         }
     }
 }

@@ -14,7 +14,9 @@ use super::cell::Cell;
 use super::el::{El, el};
 use super::options::PageOptions;
 use super::state::State;
+use crate::view::charts;
 
+mod data;
 mod import;
 mod models;
 mod read;
@@ -121,10 +123,13 @@ impl Panels {
 }
 
 /// The panels by id.
-fn panel(id: &str) -> Option<fn() -> El> {
+fn panel(id: &str) -> Option<Box<dyn Fn() -> El>> {
+    if let Some(chart) = id.strip_prefix("data-").and_then(charts::get) {
+        return Some(Box::new(move || data::data(chart)));
+    }
     match id {
-        "read" => Some(read::read),
-        "working" => Some(working::working),
+        "read" => Some(Box::new(read::read)),
+        "working" => Some(Box::new(working::working)),
         _ => None,
     }
 }

@@ -8,6 +8,7 @@ use crate::view::axis::{byte_axis, count_axis, within};
 use crate::view::chart::{ChartModel, Draw, Input, Scale, Size};
 use crate::view::numbers::ByteUnit;
 use crate::view::svg::{Anchor, Axis, Canvas, FONT_SIZE, Frame, Ink, Mark, Mesh, Pen, text_width};
+#[cfg(feature = "doors")]
 use crate::view::table::{Cell, Table};
 use crate::view::text::fill;
 
@@ -119,6 +120,7 @@ pub fn model(input: &Input<'_>) -> ChartModel {
         title: text.growth_title.clone().into_owned(),
         subtitle: text.growth_subtitle.clone().into_owned(),
         summary,
+        #[cfg(feature = "doors")]
         table: table(input),
         draw: Arc::new(curve),
     }
@@ -135,6 +137,7 @@ fn vertex(point: &LifePoint) -> Vertex {
     }
 }
 
+#[cfg(feature = "doors")]
 fn table(input: &Input<'_>) -> Table {
     let (text, numbers) = (&input.messages.charts, input.messages.numbers());
     let count = |n: u64| Cell::Count(n, numbers.integer(n));

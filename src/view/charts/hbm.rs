@@ -7,6 +7,7 @@ use crate::view::axis::{Wish, byte_axis, sort_by, spread, within};
 use crate::view::chart::{ChartModel, Draw, Input};
 use crate::view::numbers::ByteUnit;
 use crate::view::svg::{Anchor, Axis, Canvas, FONT_SIZE, Frame, Ink, Mark, Mesh, Pen, fitted};
+#[cfg(feature = "doors")]
 use crate::view::table::{Cell, Table};
 use crate::view::text::{Text, fill};
 
@@ -210,6 +211,7 @@ pub fn model(input: &Input<'_>) -> ChartModel {
         title: text.hbm_title.clone().into_owned(),
         subtitle: subtitle(input),
         summary,
+        #[cfg(feature = "doors")]
         table: table(input, padding, empty, missing),
         draw: Arc::new(stack),
     }
@@ -261,6 +263,7 @@ fn subtitle(input: &Input<'_>) -> String {
     )
 }
 
+#[cfg(feature = "doors")]
 fn table(input: &Input<'_>, padding: Bytes, empty: Bytes, missing: Bytes) -> Table {
     let (text, numbers, hbm) = (
         &input.messages.charts,

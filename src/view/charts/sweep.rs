@@ -15,6 +15,7 @@ use crate::view::sentence;
 use crate::view::svg::{
     Anchor, Axis, Canvas, FONT_SIZE, Frame, Ink, Mark, Mesh, Pen, Plot, fitted, text_width,
 };
+#[cfg(feature = "doors")]
 use crate::view::table::{Cell, Table};
 use crate::view::text::fill;
 
@@ -190,6 +191,7 @@ pub fn model(input: &Input<'_>) -> ChartModel {
         title: text.sweep_title.clone().into_owned(),
         subtitle: text.sweep_subtitle.clone().into_owned(),
         summary,
+        #[cfg(feature = "doors")]
         table: table(input, &panels),
         draw: Arc::new(panels),
     }
@@ -277,6 +279,7 @@ fn line(name: String, setup: &Setup<'_>, now: Tokens, last: u64) -> Line {
     }
 }
 
+#[cfg(feature = "doors")]
 fn table(input: &Input<'_>, panels: &Panels) -> Table {
     let (text, numbers) = (&input.messages.charts, input.messages.numbers());
     let mut head = vec![text.sweep_axis.clone().into_owned()];

@@ -6,6 +6,7 @@ use crate::core::units::Tokens;
 use crate::view::axis::{Wish, room, spread, within};
 use crate::view::chart::{ChartModel, Draw, Input};
 use crate::view::svg::{Anchor, Canvas, Ink, Mark, Pen, text_width};
+#[cfg(feature = "doors")]
 use crate::view::table::{Cell, Table};
 use crate::view::text::fill;
 
@@ -122,11 +123,13 @@ pub fn model(input: &Input<'_>) -> ChartModel {
         title: text.tokens_title.clone().into_owned(),
         subtitle: text.tokens_subtitle.clone().into_owned(),
         summary,
+        #[cfg(feature = "doors")]
         table: table(input),
         draw: Arc::new(bar),
     }
 }
 
+#[cfg(feature = "doors")]
 fn table(input: &Input<'_>) -> Table {
     let (text, numbers) = (&input.messages.charts, input.messages.numbers());
     let held = input.now.tokens;
