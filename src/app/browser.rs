@@ -246,6 +246,18 @@ pub(crate) fn each_frame(act: impl FnMut(f64) -> bool + 'static) {
     next(act, None);
 }
 
+/// Moves the focus to the element with this id, which is there by the next frame, and the page with it.
+pub(crate) fn focus_soon(id: String) {
+    each_frame(move |_| {
+        let element = document().and_then(|document| document.get_element_by_id(&id));
+        if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+            element.scroll_into_view();
+            let _focused = element.focus();
+        }
+        false
+    });
+}
+
 /// Calls `act` once, after `millis`; a later call with the same slot replaces it.
 pub(crate) fn debounce(slot: StoredValue<Option<i32>>, millis: i32, act: impl FnOnce() + 'static) {
     let Some(window) = window() else { return };

@@ -23,6 +23,17 @@ pub struct Fact {
     pub is_bad: bool,
 }
 
+/// The step of the working that computes a fact, where there is one: its id in [`super::formula`].
+pub fn step_of(fact: &str) -> Option<&'static str> {
+    match fact {
+        "per_token" => Some("per_token"),
+        "blocks" => Some("blocks"),
+        "fits" => Some("free"),
+        "max_concurrency" => Some("concurrency"),
+        _ => None,
+    }
+}
+
 /// The names of the facts in order.
 pub const IDS: &[&str] = &[
     "per_token",

@@ -38,6 +38,8 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     typing_is_taken_back,
     the_sheet_of_a_phone,
     another_gpu,
+    facts_lead_to_the_formula,
+    pins_tables_and_links,
     config_dropped,
     config_picked,
     config_pasted,
@@ -364,6 +366,45 @@ async fn wrong_files(page: &Page<'_>) -> Result<()> {
         page.client().refresh().await?;
     }
     Ok(())
+}
+
+async fn facts_lead_to_the_formula(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.shows("working", "1.469 GiB").await?;
+    page.find("fact-max_concurrency").await?.click().await?;
+    page.find("fact-formula").await?.click().await?;
+    // The step is open and has the focus: its last number is the fact's.
+    page.until("document.activeElement.id.endsWith('step-concurrency')")
+        .await?;
+    page.until("document.activeElement.textContent.includes('89')")
+        .await
+}
+
+async fn pins_tables_and_links(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.shows("total-tokens", "4,812").await?;
+    page.find("pin").await?.click().await?;
+    page.retype("field-thinking_tokens", "16000").await?;
+    page.until("location.hash.includes('pin=')").await?;
+    page.client().refresh().await?;
+    let table = "document.querySelector(\"[data-testid='figure-sweep'] details.data\")";
+    page.until(&format!("!!{table}")).await?;
+    page.eval(&format!(
+        "{table}.querySelector('summary').scrollIntoView()"
+    ))
+    .await?;
+    page.client()
+        .find(fantoccini::Locator::Css(
+            "[data-testid='figure-sweep'] details.data summary",
+        ))
+        .await?
+        .click()
+        .await?;
+    // Thinking, and two columns each for what is shown and what is pinned.
+    page.until(&format!(
+        "{table}.querySelectorAll('thead th').length === 5"
+    ))
+    .await
 }
 
 async fn link_opened_changed_reloaded(page: &Page<'_>) -> Result<()> {

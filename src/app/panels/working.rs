@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use leptos::prelude::*;
 use leptos::tachys::view::any_view::{AnyView, IntoAny};
 
 use crate::view::{formula, notes};
@@ -9,7 +10,7 @@ use crate::view::{formula, notes};
 use crate::app::browser;
 use crate::app::cell::{Cell, Derived};
 use crate::app::el::{El, button, dynamic, el};
-use crate::app::state::state;
+use crate::app::state::{State, state};
 
 /// How it is computed: the formula with its numbers, the same as programs, and what was assumed.
 pub(crate) fn working() -> El {
@@ -29,9 +30,20 @@ pub(crate) fn working() -> El {
             .steps
             .iter()
             .filter(|step| (step.id == "layers" || step.id == "together") == is_main);
-        steps.map(step_line).collect::<Vec<_>>().into_any()
+        steps
+            .map(|step| step_line(state, step))
+            .collect::<Vec<_>>()
+            .into_any()
     };
     let is_open = Cell::new(false);
+    // A fact was asked how it comes about.
+    Effect::new(move |_| {
+        if state.dialog.get() == "working" {
+            state.dialog.set("");
+            is_open.set(true);
+            browser::focus_soon(state.id(&format!("step-{}", state.detail.peek())));
+        }
+    });
     let all = move || {
         if is_open.get() {
             lines(false)
@@ -86,6 +98,7 @@ pub(crate) fn working() -> El {
         )
         .child(
             el("details")
+                .flag_with("open", move || is_open.get())
                 .on("toggle", move |event| is_open.set(browser::is_open(&event)))
                 .child(el("summary").text(&text.steps_title))
                 .child(el("div").class("steps").child(dynamic(all))),
@@ -114,7 +127,7 @@ pub(crate) fn working() -> El {
 }
 
 /// One line of the working: what it works out, and the mathematics, which breaks between its parts.
-fn step_line(step: &formula::Step) -> AnyView {
+fn step_line(state: State, step: &formula::Step) -> AnyView {
     let maths = step
         .math
         .iter()
@@ -122,6 +135,8 @@ fn step_line(step: &formula::Step) -> AnyView {
         .map(|math| el("span").html_with(move || math.clone()));
     el("p")
         .class("step")
+        .attr("id", state.id(&format!("step-{}", step.id)))
+        .attr("tabindex", "-1")
         .child(el("b").text(&step.label))
         .children(maths)
         .view()

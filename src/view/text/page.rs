@@ -28,6 +28,8 @@ texts! {
         fact_at_long: "at {n} thinking",
         fact_at_long_value: "only {n} at once",
 
+        fact_formula: "Show the formula",
+
         reset: "Reset",
         reading: "the model's configuration is being read; until then the scenario before it is shown",
 
@@ -49,7 +51,7 @@ texts! {
         more_notes: "and {count} more that could not be read",
         step_of: "step {step} of {last}",
 
-        working_per_token: "Each new token adds {exact} over all layers, once every window is full{index}. See the formula under the figures.",
+        working_per_token: "Each new token adds {exact} over all layers, once every window is full{index}.",
         working_per_token_index: ", and {size} of index keys",
         working_blocks: "{total} tokens ÷ {n} per block, rounded up = {blocks} blocks with {slots} slots.",
         working_fits: "On each GPU: {usable} that the engine may use − {weights} weights − {overhead} activations and runtime − {held} cache = {sign}{free}.",

@@ -145,6 +145,7 @@ pub(super) const PAGE: PageText = words!(PageText {
     fact_at_long: "思考 {n} 时",
     fact_at_long_value: "同时只有 {n} 个",
 
+    fact_formula: "查看公式",
     reset: "重置",
     reading: "正在读取模型的配置；在此之前显示的是之前的场景",
 
