@@ -145,6 +145,11 @@ impl Site {
         site.files.insert(frame_name, frame.into_bytes());
         for (name, bytes) in www {
             if quotes(&html, &name).next().is_some() {
+                let bytes = match String::from_utf8(bytes) {
+                    Ok(text) if name.ends_with(".css") => css_without_comments(&text)?.into_bytes(),
+                    Ok(text) => text.into_bytes(),
+                    Err(error) => error.into_bytes(),
+                };
                 let hashed = hashed(&name, &bytes);
                 names.push((name, hashed.clone()));
                 site.first_use.push(hashed.clone());
@@ -190,6 +195,7 @@ impl Site {
             self.files.insert(js_name, js.into_bytes());
             self.files.insert(wasm_name, wasm);
         }
+        let entry = js_without_comments(&entry);
         let entry_name = hashed("pkg/kvscope.js", entry.as_bytes());
         hashed_names.push(in_pkg(&entry_name).to_owned());
         let lasting = format!(
@@ -252,6 +258,26 @@ impl Site {
         fs::rename(&new, dist_dir()).context("could not write dist/")?;
         Ok(sizes)
     }
+}
+
+/// A style sheet without its comments and without room at the beginning of lines: they are for those who write it.
+fn css_without_comments(css: &str) -> Result<String> {
+    let mut res = String::with_capacity(css.len());
+    let mut rest = css;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        res += before;
+        let (_, after) = comment.split_once("*/").context("a comment has no end")?;
+        rest = after;
+    }
+    res += rest;
+    let lines = res.lines().map(str::trim).filter(|line| !line.is_empty());
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// A program without the lines that are comments.
+fn js_without_comments(js: &str) -> String {
+    let is_code = |line: &&str| !line.trim_start().starts_with("//");
+    js.lines().filter(is_code).collect::<Vec<_>>().join("\n")
 }
 
 /// The page with its names replaced and its head filled in.
@@ -493,6 +519,19 @@ mod tests {
             wasm: "pkg/page_bg-4.wasm".to_owned(),
         };
         page(html, &names, &files)
+    }
+
+    #[test]
+    fn comments_stay_at_home() -> Result<()> {
+        let css = "/* a\n b */\n.x { y: z }\n\n@media print {\n  .x { y: 0 } /* c */\n}\n";
+        assert_eq!(
+            css_without_comments(css)?,
+            ".x { y: z }\n@media print {\n.x { y: 0 }\n}"
+        );
+        assert!(css_without_comments(".x {} /* no end").is_err());
+        let js = "// a\nlet x = 'http://y'; // b\n    // c\nx();\n";
+        assert_eq!(js_without_comments(js), "let x = 'http://y'; // b\nx();");
+        Ok(())
     }
 
     #[test]
