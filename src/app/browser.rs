@@ -132,6 +132,11 @@ pub(crate) async fn copy(text: String) -> bool {
     JsFuture::from(clipboard.write_text(&text)).await.is_ok()
 }
 
+/// Opens the browser's dialog for printing.
+pub(crate) fn print() {
+    let _shown = window().map(|window| window.print());
+}
+
 /// Whether the reader asked for less motion.
 pub(crate) fn prefers_reduced_motion() -> bool {
     matches("(prefers-reduced-motion: reduce)")

@@ -26,6 +26,7 @@ pub mod predict;
 pub mod scrub;
 pub mod sentence;
 pub mod slider;
+pub mod snippet;
 pub mod svg;
 #[cfg(feature = "doors")]
 pub mod table;

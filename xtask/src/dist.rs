@@ -321,7 +321,7 @@ fn policy(html: &str) -> Result<String> {
     }
     Ok(format!(
         "default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' data: blob:; \
-         connect-src 'self'; base-uri 'none'; form-action 'none'"
+         connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'"
     ))
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn offline(parts: &Parts<'_>) -> Result<String> {
     let (start, end) = boot(&html)?;
     let script = script(parts, &html[start..end])?;
     let policy = format!(
-        "default-src 'none'; script-src 'wasm-unsafe-eval' {}; style-src {}; img-src data: blob:; base-uri 'none'; \
+        "default-src 'none'; script-src 'wasm-unsafe-eval' {}; style-src {}; img-src data: blob:; frame-src 'self' file:; base-uri 'none'; \
          form-action 'none'",
         hash(&script),
         styles

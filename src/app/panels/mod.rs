@@ -17,6 +17,7 @@ use super::state::State;
 use crate::view::charts;
 
 mod data;
+mod embed;
 mod import;
 mod models;
 mod read;
