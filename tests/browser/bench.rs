@@ -1,4 +1,4 @@
-//! What one step of a slider drag costs, from the browser's own trace.
+//! What one step of a slider drag costs, from the browser's own trace; and what many embeds on one page cost.
 //!
 //! The trace says when each input event began, and what the page's thread then did until the next
 //! one. Script is all time in event handlers, microtasks, timers and animation frames, with what
@@ -6,8 +6,9 @@
 //! the next frame is none of these.
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::driver::Driver;
 use crate::page::Page;
 
 /// Script may take this long at the 95th percentile, in ms.
@@ -77,6 +78,134 @@ pub(crate) async fn drag(page: &Page<'_>) -> Result<()> {
         "script at p95: {p95:.2} ms, {verdict} the budget of {BUDGET} ms; {own:.2} ms of them the thread's own"
     );
     Ok(())
+}
+
+/// Twenty embeds may take this much more memory than one, in MiB.
+const EMBEDS_BUDGET: f64 = 60.0;
+
+/// Compares a page with twenty embeds to a page with one: memory, starts, downloads, and frames while it scrolls.
+pub(crate) async fn embeds(driver: &Driver, base: &str) -> Result<()> {
+    let mut memory = Vec::new();
+    for count in [1, 20] {
+        let page = Page::new(driver, base).await?;
+        page.open(&format!("../pages/twenty.html#count={count}&ask"))
+            .await?;
+        for frame in 0..count {
+            let frame = format!("document.querySelectorAll('iframe')[{frame}]");
+            page.eval(&format!("{frame}.scrollIntoView()")).await?;
+            page.until(&format!(
+                "{frame}.contentDocument?.querySelector('figure svg')"
+            ))
+            .await?;
+        }
+        page.until(&format!("window.starts.length === {count}"))
+            .await?;
+        page.cdp("HeapProfiler.collectGarbage", json!({})).await?;
+        memory.push(memory_of_children(driver.pid())?);
+        if count == 20 {
+            let wasm = "[...document.querySelectorAll('iframe')].flatMap((frame) =>
+                frame.contentWindow.performance.getEntriesByType('resource'))
+                .filter(({ name, transferSize }) => name.endsWith('.wasm') && 0 < transferSize)
+                .map(({ transferSize }) => transferSize)";
+            println!(
+                "twenty embeds on one page: WebAssembly downloads (bytes) {}",
+                page.eval(wasm).await?
+            );
+            let starts = page.eval("window.starts.sort((a, b) => a - b)").await?;
+            print_times(
+                "start of one, asked to shown",
+                &serde_json::from_value::<Vec<f64>>(starts)?,
+            );
+            page.eval("scrollTo(0, 0)").await?;
+            print_times(
+                "frame to frame while scrolling by 8,000 px",
+                &scrolled(&page).await?,
+            );
+        }
+        page.close().await?;
+    }
+    let more = (memory[1] - memory[0]) / 1024.0;
+    let verdict = if more <= EMBEDS_BUDGET {
+        "within"
+    } else {
+        "OVER"
+    };
+    println!(
+        "memory: {:.0} MiB with one, {:.0} MiB with twenty, {more:.1} MiB more, {verdict} the budget of {EMBEDS_BUDGET} MiB",
+        memory[0] / 1024.0,
+        memory[1] / 1024.0
+    );
+    Ok(())
+}
+
+/// The times between the frames that the page drew while it was scrolled as a wheel does it, in ms.
+async fn scrolled(page: &Page<'_>) -> Result<Vec<f64>> {
+    page.eval(
+        "(() => {
+            window.frameTimes = [];
+            let before;
+            const frame = (now) => {
+                if (before !== undefined) window.frameTimes.push(now - before);
+                before = now;
+                requestAnimationFrame(frame);
+            };
+            requestAnimationFrame(frame);
+        })()",
+    )
+    .await?;
+    let gesture = json!({ "x": 900, "y": 400, "yDistance": -8000, "speed": 2000, "gestureSourceType": "mouse" });
+    page.cdp("Input.synthesizeScrollGesture", gesture).await?;
+    let at = page.eval("scrollY").await?;
+    ensure!(
+        at.as_f64() > Some(2000.0),
+        "the page was scrolled to {at} only"
+    );
+    let times = page.eval("window.frameTimes.sort((a, b) => a - b)").await?;
+    Ok(serde_json::from_value(times)?)
+}
+
+/// p50, p95 and the greatest of sorted times in ms.
+fn print_times(what: &str, sorted: &[f64]) {
+    let at = |percent: usize| {
+        sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)))
+    };
+    let [p50, p95, max] = [50, 95, 100].map(|percent| at(percent).copied().unwrap_or_default());
+    println!(
+        "  {what:<44} {p50:>7.2} {p95:>7.2} {max:>7.2}  of {}",
+        sorted.len()
+    );
+}
+
+/// The memory of a process's children and theirs, in KiB, what they share counted once. Linux tells it in `/proc`.
+fn memory_of_children(root: u32) -> Result<f64> {
+    let mut parents = Vec::new();
+    for entry in std::fs::read_dir("/proc").context("memory is measured on Linux only")? {
+        let Ok(pid) = entry?.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        // The name, in parentheses, may hold anything; the parent is the second field after it.
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let parent = stat
+            .rsplit_once(')')
+            .and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
+        parents.extend(parent.map(|parent: u32| (pid, parent)));
+    }
+    let mut family = vec![root];
+    let mut idx = 0;
+    while idx < family.len() {
+        let children = parents.iter().filter(|(_, parent)| *parent == family[idx]);
+        let children: Vec<u32> = children.map(|(pid, _)| *pid).collect();
+        family.extend(children);
+        idx += 1;
+    }
+    let pss = |pid: &u32| {
+        let rollup =
+            std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok())
+            .unwrap_or_default()
+    };
+    Ok(family.iter().skip(1).map(pss).sum())
 }
 
 /// The median of 200 calls of the report and of each chart, in ms: what of a step is computing.

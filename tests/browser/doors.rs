@@ -265,3 +265,122 @@ pub(crate) async fn twenty_frames(page: &Page<'_>) -> Result<()> {
     ensure!(loads == json!(1), "the module was downloaded {loads} times");
     Ok(())
 }
+
+/// The share dialog makes the code for a course page; its preview and the page that has the code show what was chosen.
+pub(crate) async fn code_for_a_course(page: &Page<'_>) -> Result<()> {
+    page.open(&format!("#{LINK}")).await?;
+    page.shows("total-tokens", TOTAL).await?;
+    page.find("share-open").await?.click().await?;
+    page.find("share-tab-embed").await?.click().await?;
+    page.find("embed-part-hbm").await?.click().await?;
+    page.find("embed-control-num_seqs")
+        .await?
+        .select_by_value("locked")
+        .await?;
+    page.find("embed-theme")
+        .await?
+        .select_by_value("dark")
+        .await?;
+    let preview = "document.querySelector(\"[data-testid='embed-preview']\")";
+    let shown = format!("{preview}.contentDocument");
+    page.until(&shows_total(&shown)).await?;
+    page.until(&format!(
+        "{shown}.querySelector(\"[data-testid='figure-hbm'] svg\")"
+    ))
+    .await?;
+    page.until(&format!(
+        "{shown}.querySelector('.kvscope').dataset.theme === 'dark'"
+    ))
+    .await?;
+    page.until(&format!(
+        "{shown}.querySelector(\"[data-testid='field-num_seqs']\").disabled"
+    ))
+    .await?;
+    page.until(&format!(
+        "!{shown}.querySelector(\"[data-testid='field-thinking_tokens']\").disabled"
+    ))
+    .await?;
+    // The room that is kept is what the preview takes.
+    page.until(&format!(
+        "Math.abs({preview}.clientHeight - {shown}.body.offsetHeight) <= 2"
+    ))
+    .await?;
+    page.until(&format!("document.querySelector(\"[data-testid='embed-height']\").value == Math.ceil({shown}.body.getBoundingClientRect().height)")).await?;
+    page.accessible().await?;
+    let frame = page.value("embed-code").await?;
+    page.find("embed-as-element").await?.click().await?;
+    page.until(
+        "document.querySelector(\"[data-testid='embed-code']\").value.includes('<kv-scope')",
+    )
+    .await?;
+    let element = page.value("embed-code").await?;
+    page.press(Key::Escape).await?;
+    // Following the choices left no places to go back to.
+    page.until("history.length <= 3").await?;
+    page.open("../pages/empty.html").await?;
+    page.eval(&format!(
+        "document.write({})",
+        json!(format!("{frame}{element}"))
+    ))
+    .await?;
+    let element =
+        "document.querySelector('kv-scope')?.shadowRoot?.querySelector('iframe').contentDocument";
+    for document in ["document.querySelector('iframe').contentDocument", element] {
+        page.until(&shows_total(document)).await?;
+        page.until(&format!(
+            "{document}.querySelector(\"[data-testid='figure-hbm'] svg\")"
+        ))
+        .await?;
+        page.until(&format!(
+            "{document}.querySelector('.kvscope').dataset.theme === 'dark'"
+        ))
+        .await?;
+    }
+    Ok(())
+}
+
+/// What the share dialog saves.
+pub(crate) async fn scenario_and_working_as_files(page: &Page<'_>) -> Result<()> {
+    page.open(&format!("#{LINK}")).await?;
+    page.shows("total-tokens", TOTAL).await?;
+    page.eval(
+        "(() => {
+            window.saved = [];
+            const make = URL.createObjectURL;
+            URL.createObjectURL = (blob) => { blob.text().then((text) => window.saved.push(text)); return make(blob); };
+        })()",
+    )
+    .await?;
+    page.find("share-open").await?.click().await?;
+    page.find("share-tab-files").await?.click().await?;
+    for (id, part) in [
+        ("save-json", "\"thinking_tokens\": 8000"),
+        ("save-markdown", "512 + 8,000 + 300 = 8,812"),
+        ("save-latex", "512 + 8{,}000 + 300 = 8{,}812"),
+    ] {
+        page.find(id).await?.click().await?;
+        page.until(&format!("window.saved.at(-1)?.includes({})", json!(part)))
+            .await?;
+    }
+    Ok(())
+}
+
+/// The whole page is two sheets of A4.
+pub(crate) async fn prints_on_two_sheets(page: &Page<'_>) -> Result<()> {
+    page.open(&format!("#{LINK}")).await?;
+    page.shows("total-tokens", TOTAL).await?;
+    page.until("document.querySelector(\"[data-testid='working'] math\")")
+        .await?;
+    let params = json!({ "paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true });
+    let pdf = page.cdp("Page.printToPDF", params).await?;
+    let data = pdf["data"].as_str().unwrap_or_default();
+    // A PDF names each of its pages.
+    let pages = page
+        .eval(&format!(
+            "atob({}).match(/\\/Type\\s*\\/Page[^s]/g).length",
+            json!(data)
+        ))
+        .await?;
+    ensure!(pages == json!(2), "it prints on {pages} sheets");
+    Ok(())
+}

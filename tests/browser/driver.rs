@@ -49,6 +49,11 @@ impl Driver {
         })
     }
 
+    /// The process, of which the browsers are children.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     /// A browser with nothing in it yet, whose logs are kept. With `trace`, the performance log also
     /// holds what the browser's threads do.
     pub(crate) async fn session(&self, trace: bool) -> Result<Client> {

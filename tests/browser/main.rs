@@ -1,7 +1,7 @@
 //! Tests KVscope as it is served, in a real browser, through its real input events.
 //!
 //! `cargo run -p browser-tests [WORD]` runs the tests whose name contains the word, over the
-//! `dist/` that is there; `--bench` measures a slider drag instead. After a failure, a picture of the page lies in `target/browser-tests/`.
+//! `dist/` that is there; `--bench` measures a slider drag and many embeds instead. After a failure, a picture of the page lies in `target/browser-tests/`.
 
 mod bench;
 mod doors;
@@ -62,7 +62,9 @@ fn run(word: &str) -> Result<usize> {
         runtime.block_on(async {
             let page = Page::traced(&driver, &base).await?;
             bench::drag(&page).await?;
-            page.close().await
+            page.close().await?;
+            println!();
+            bench::embeds(&driver, &base).await
         })?;
         return Ok(0);
     }

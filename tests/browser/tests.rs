@@ -8,9 +8,9 @@ use fantoccini::key::Key;
 use serde_json::json;
 
 use crate::doors::{
-    element_follows_and_tells, every_door_shows_the_same, frames_do_not_shift_the_page,
-    hostile_parent_and_child, keyboard_leaves_a_frame, offline_file, sandbox_without_an_origin,
-    twenty_frames,
+    code_for_a_course, element_follows_and_tells, every_door_shows_the_same,
+    frames_do_not_shift_the_page, hostile_parent_and_child, keyboard_leaves_a_frame, offline_file,
+    prints_on_two_sheets, sandbox_without_an_origin, scenario_and_working_as_files, twenty_frames,
 };
 use crate::files::{gguf_dropped, logs_pasted, several_files_at_once};
 use crate::page::Page;
@@ -64,6 +64,9 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     keyboard_leaves_a_frame,
     frames_do_not_shift_the_page,
     twenty_frames,
+    code_for_a_course,
+    scenario_and_working_as_files,
+    prints_on_two_sheets,
 ];
 
 /// Tokens of the default scenario beside the thinking.
