@@ -319,7 +319,7 @@ pub(crate) async fn code_for_a_course(page: &Page<'_>) -> Result<()> {
     page.until("history.length <= 3").await?;
     page.open("../pages/empty.html").await?;
     page.eval(&format!(
-        "document.write({})",
+        "(document.write({}), document.close())",
         json!(format!("{frame}{element}"))
     ))
     .await?;
