@@ -344,12 +344,8 @@ fn gguf_file(random: &mut Random) -> File {
             .map(|_| *random.pick(if is_large { NUMBERS } else { &NUMBERS[..8] }))
             .collect();
         let kind = u32::try_from(random.below(160)).expect("it is small");
-        file = file.tensor(
-            *random.pick(&names),
-            &dims,
-            kind,
-            random.pick(NUMBERS) % (1 << 40),
-        );
+        let name = *random.pick(&names);
+        file = file.tensor(name, &dims, kind, random.pick(NUMBERS) % (1 << 40));
     }
     if random.is_one_of(8) {
         file.counts = Some((*random.pick(NUMBERS), *random.pick(NUMBERS)));
