@@ -72,7 +72,7 @@ export function mount(element: HTMLElement, options?: MountOptions): Mount;
 export type Link = string;
 
 /** A figure of the page. */
-export type Figure = 'tokens' | 'hbm' | 'growth' | 'sweep';
+export type Figure = 'tokens' | 'hbm' | 'growth' | 'sweep' | 'layers';
 
 /** A part of the page. */
 export type Part = Figure | 'sentence' | 'facts' | 'working' | 'predict' | 'concept';

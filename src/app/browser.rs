@@ -227,6 +227,13 @@ pub(crate) fn capture_pointer(event: &web_sys::PointerEvent) {
     }
 }
 
+/// The same, and how wide the element is.
+pub(crate) fn x_of_width(event: &web_sys::PointerEvent) -> Option<(f64, u32)> {
+    let element: HtmlElement = event.current_target()?.dyn_into().ok()?;
+    // A width in CSS pixels is not negative.
+    Some((x_within(event), element.offset_width() as u32))
+}
+
 /// Pixels from the left edge of the element that listens to the pointer.
 pub(crate) fn x_within(event: &web_sys::PointerEvent) -> f64 {
     let left = event

@@ -7,7 +7,7 @@ use web_sys::PointerEvent;
 
 use crate::view::chart;
 use crate::view::chart::ChartModel;
-use crate::view::charts;
+use crate::view::charts::{self, Chart};
 use crate::view::scrub;
 use crate::view::text::fill;
 
@@ -15,7 +15,6 @@ use super::browser;
 use super::cell::{Cell, Derived};
 use super::el::{El, ElRef, button, dynamic, el};
 use super::options::MAX_PINS;
-use super::rooms;
 use super::state::{Pin, state};
 
 /// One figure; an id that is none gives an empty one, which no link can ask for.
@@ -84,12 +83,24 @@ pub(crate) fn figure(id: &'static str) -> El {
                 .child(el("summary").text(&text.table_button))
                 .child(dynamic(move || {
                     if is_open.get() {
-                        rooms::panel(format!("data-{id}")).view()
+                        data(chart).view()
                     } else {
                         ().into_any()
                     }
                 })),
         )
+}
+
+/// The table of a figure and its downloads, which come behind the first view.
+#[cfg(feature = "page")]
+fn data(chart: &'static Chart) -> El {
+    super::rooms::panel(format!("data-{}", chart.id))
+}
+
+/// The same where they are at hand.
+#[cfg(not(feature = "page"))]
+fn data(chart: &'static Chart) -> El {
+    super::panels::data::data(chart)
 }
 
 /// What the chosen engine will print, where it prints anything.

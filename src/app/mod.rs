@@ -15,6 +15,7 @@
 mod browser;
 mod cell;
 mod el;
+mod figures;
 mod options;
 mod state;
 
@@ -29,8 +30,6 @@ mod panels;
 mod ask;
 #[cfg(feature = "page")]
 mod controls;
-#[cfg(feature = "page")]
-mod figures;
 #[cfg(feature = "page")]
 mod frame;
 #[cfg(feature = "page")]

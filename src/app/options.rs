@@ -40,7 +40,8 @@ impl Theme {
 
 /// The parts of the page that an embed can show.
 pub(crate) const PARTS: &[&str] = &[
-    "sentence", "facts", "tokens", "hbm", "growth", "sweep", "working", "predict", "concept",
+    "sentence", "facts", "tokens", "hbm", "growth", "sweep", "layers", "working", "predict",
+    "concept",
 ];
 
 /// Scenarios that can be compared with: as many as the charts have colours for.

@@ -67,6 +67,7 @@ fn whole() -> El {
                 .child(figure("hbm"))
                 .child(figure("growth")),
         )
+        .child(rooms::panel("layers"))
         .child(figure("sweep"))
         .child(rooms::panel("working"));
     let toggle = el("button")
@@ -121,7 +122,7 @@ fn embed() -> El {
     let part = |part| match part {
         "sentence" => lede().view(),
         "facts" => fact_row().view(),
-        "working" | "predict" | "concept" => rooms::panel(part).view(),
+        "layers" | "working" | "predict" | "concept" => rooms::panel(part).view(),
         id => figure(id).view(),
     };
     el("main")

@@ -4,6 +4,8 @@ use super::chart::{ChartModel, Input};
 
 pub mod growth;
 pub mod hbm;
+#[cfg(feature = "doors")]
+pub mod layers;
 pub mod sweep;
 pub mod tokens;
 
@@ -33,6 +35,12 @@ pub static ALL: &[Chart] = &[
     Chart {
         id: sweep::ID,
         model: sweep::model,
+    },
+    // Behind the first view.
+    #[cfg(feature = "doors")]
+    Chart {
+        id: layers::ID,
+        model: layers::model,
     },
 ];
 

@@ -14,6 +14,8 @@ pub mod concept;
 pub mod fields;
 #[cfg(feature = "doors")]
 pub mod files;
+#[cfg(feature = "doors")]
+pub mod layers;
 pub mod loaded;
 pub mod notes;
 pub mod page;
@@ -33,6 +35,8 @@ pub use concept::ConceptText;
 pub use fields::FieldText;
 #[cfg(feature = "doors")]
 pub use files::FilesText;
+#[cfg(feature = "doors")]
+pub use layers::LayersText;
 pub use notes::NoteText;
 pub use page::PageText;
 #[cfg(feature = "doors")]
@@ -96,6 +100,9 @@ pub struct Messages {
     /// Files and logs.
     #[cfg(feature = "doors")]
     pub files: FilesText,
+    /// The layer map.
+    #[cfg(feature = "doors")]
+    pub layers: LayersText,
     /// How it is computed.
     #[cfg(feature = "doors")]
     pub working: WorkingText,
@@ -114,6 +121,8 @@ pub static ENGLISH: Messages = Messages {
     panels: PanelText::ENGLISH,
     #[cfg(feature = "doors")]
     files: FilesText::ENGLISH,
+    #[cfg(feature = "doors")]
+    layers: LayersText::ENGLISH,
     #[cfg(feature = "doors")]
     working: WorkingText::ENGLISH,
     notes: NoteText::ENGLISH,
@@ -142,6 +151,9 @@ impl Messages {
         #[cfg(feature = "doors")]
         self.files
             .for_each(&mut |name, text| visit("files", name, text));
+        #[cfg(feature = "doors")]
+        self.layers
+            .for_each(&mut |name, text| visit("layers", name, text));
         #[cfg(feature = "doors")]
         self.working
             .for_each(&mut |name, text| visit("working", name, text));

@@ -47,6 +47,7 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     gguf_dropped,
     logs_pasted,
     several_files_at_once,
+    layer_map,
     link_opened_changed_reloaded,
     broken_link,
     nothing_is_fetched_after_loading,
@@ -408,6 +409,33 @@ async fn pins_tables_and_links(page: &Page<'_>) -> Result<()> {
         "{table}.querySelectorAll('thead th').length === 5"
     ))
     .await
+}
+
+/// Where layers differ there is a map of them, with one layer in words, by keys and by pointer.
+async fn layer_map(page: &Page<'_>) -> Result<()> {
+    page.open("#v=1&model=gemma-3-27b").await?;
+    page.shows("figure-layers", "Of 62 layers").await?;
+    page.shows("layer-words", "Layer 0: sliding window with 1,024 tokens")
+        .await?;
+    page.keys(
+        "layer",
+        &[Key::Right, Key::Right, Key::Right, Key::Right, Key::Right],
+    )
+    .await?;
+    page.shows("layer-words", "Layer 5: full attention with 4,812 tokens")
+        .await?;
+    // As the tokens go, so do the layers.
+    page.retype("field-thinking_tokens", "8000").await?;
+    page.shows("layer-words", "Layer 5: full attention with 8,812 tokens")
+        .await?;
+    page.accessible().await?;
+    page.open("").await?;
+    page.shows("working", "1.469 GiB").await?;
+    page.until("!document.querySelector(\"[data-testid='figure-layers']\")")
+        .await?;
+    page.open("#v=1&embed=layers").await?;
+    page.shows("figure-layers", "80 grow with every token")
+        .await
 }
 
 async fn link_opened_changed_reloaded(page: &Page<'_>) -> Result<()> {

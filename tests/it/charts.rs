@@ -9,7 +9,7 @@ use kvscope::core::report::{Report, report};
 use kvscope::core::scenario::{EngineKind, ModelSource, ParallelSize, Scenario};
 use kvscope::core::units::Tokens;
 use kvscope::view::chart::{self, ChartModel, Input, Size};
-use kvscope::view::charts::{self, growth, hbm, sweep, tokens};
+use kvscope::view::charts::{self, growth, hbm, layers, sweep, tokens};
 use kvscope::view::svg::{self, Theme};
 use kvscope::view::table::Cell;
 use kvscope::view::text::ENGLISH;
@@ -270,6 +270,66 @@ fn tables() {
         html.contains("<tr><th scope=\"row\">thinking</th><td>4,000</td>"),
         "{html}"
     );
+}
+
+#[test]
+fn layers_by_what_they_do() {
+    for (model, is_mixed, summary, layer, words) in [
+        (
+            "llama-3.1-70b",
+            false,
+            "Of 80 layers, at 4,812 tokens: 80 grow with every token and hold 1.469 GiB (100.0 %).",
+            79,
+            "Layer 79: full attention with 4,812 tokens, 18.80 MiB.",
+        ),
+        // 18 × 4,812 × 2 × 8 × 64 × 2 B, and 18 × 128 of them.
+        (
+            "gpt-oss-120b",
+            true,
+            "Of 36 layers, at 4,812 tokens: 18 grow with every token and hold 169.2 MiB (97.4 %), 18 are capped by their window and hold 4.500 MiB (2.6 %).",
+            0,
+            "Layer 0: sliding window with 128 tokens, 256 KiB.",
+        ),
+        // 48 × (48 × 128 × 128 × 4 B + 10,240 × 3 × 2 B) of states.
+        (
+            "qwen3.5-27b",
+            true,
+            "Of 64 layers, at 4,812 tokens: 16 grow with every token and hold 300.8 MiB (67.2 %), 48 keep a state of constant size, 146.8 MiB (32.8 %).",
+            0,
+            "Layer 0: gated delta net state, 3.059 MiB at any length.",
+        ),
+        (
+            "gemma-4-e4b",
+            true,
+            "Of 42 layers, at 4,812 tokens: 4 grow with every token and hold 75.19 MiB (79.0 %), 20 are capped by their window and hold 20 MiB (21.0 %), 18 use another layer's cache.",
+            41,
+            "Layer 41: no cache of its own, it uses another layer's.",
+        ),
+        (
+            "nemotron-nano-9b-v2",
+            true,
+            "Of 56 layers, at 4,812 tokens: 4 grow with every token and hold 75.19 MiB (35.5 %), 27 keep a state of constant size, 136.9 MiB (64.5 %), 25 keep nothing.",
+            1,
+            "Layer 1: no cache.",
+        ),
+    ] {
+        let case = Case::new(&[("model", model)], None);
+        let input = case.input();
+        assert_eq!(layers::is_mixed(&input), is_mixed, "{model}");
+        assert_eq!(layers::model(&input).summary, summary, "{model}");
+        assert_eq!(layers::describe(&input, layer), words, "{model}");
+    }
+    // The cells of every preset sum to the request.
+    for preset in presets::all() {
+        let case = Case::new(&[("model", preset.id())], Some(700));
+        let model = layers::model(&case.input());
+        let bytes = model.table.rows.iter().map(|row| match row.last() {
+            Some(Cell::Count(bytes, _)) => *bytes,
+            _ => 0,
+        });
+        let all = case.now.kv_cache.per_seq_bytes.0;
+        assert_eq!(bytes.sum::<u64>(), all, "{}", preset.id());
+    }
 }
 
 #[test]

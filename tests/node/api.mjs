@@ -66,7 +66,7 @@ test('a link gives its scenario back', () => {
 });
 
 test('charts are SVG, and an unknown one throws', () => {
-    for (const id of ['tokens', 'hbm', 'growth', 'sweep']) {
+    for (const id of ['tokens', 'hbm', 'growth', 'sweep', 'layers']) {
         const svg = chartSvg(id, {}, 600);
         assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/, id);
         assert.match(svg, /<\/svg>\s*$/, id);

@@ -16,9 +16,10 @@ use super::options::PageOptions;
 use super::state::State;
 use crate::view::charts;
 
-mod data;
+pub(crate) mod data;
 mod embed;
 mod import;
+mod layers;
 mod models;
 mod read;
 mod share;
@@ -129,6 +130,7 @@ fn panel(id: &str) -> Option<Box<dyn Fn() -> El>> {
         return Some(Box::new(move || data::data(chart)));
     }
     match id {
+        "layers" => Some(Box::new(layers::map)),
         "read" => Some(Box::new(read::read)),
         "working" => Some(Box::new(working::working)),
         _ => None,

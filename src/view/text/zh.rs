@@ -3,6 +3,7 @@
 mod concept;
 mod figures;
 mod files;
+mod layers;
 mod page;
 mod panels;
 mod predict;
@@ -23,6 +24,7 @@ pub static MESSAGES: Messages = Messages {
     page: page::PAGE,
     panels: panels::PANELS,
     files: files::FILES,
+    layers: layers::LAYERS,
     working: figures::WORKING,
     notes: page::NOTES,
 };
