@@ -48,6 +48,7 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     logs_pasted,
     several_files_at_once,
     layer_map,
+    how_we_know,
     link_opened_changed_reloaded,
     broken_link,
     nothing_is_fetched_after_loading,
@@ -409,6 +410,35 @@ async fn pins_tables_and_links(page: &Page<'_>) -> Result<()> {
         "{table}.querySelectorAll('thead th').length === 5"
     ))
     .await
+}
+
+/// The posted logs are a page of their own, folded by engine.
+async fn how_we_know(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.shows("total-tokens", "4,812").await?;
+    page.eval("document.querySelector('body > footer a').click()")
+        .await?;
+    page.until("document.querySelector('h1')?.textContent === 'How we know'")
+        .await?;
+    for width in [390, 1280] {
+        page.resize(width, 800).await?;
+        page.eval(
+            "document.querySelectorAll('details').forEach((details) => { details.open = true })",
+        )
+        .await?;
+        page.until("document.documentElement.scrollWidth <= innerWidth")
+            .await?;
+        page.accessible().await?;
+    }
+    page.until("5 < document.querySelectorAll('details').length && 200 < document.querySelectorAll('tr').length")
+        .await?;
+    page.eval("document.querySelector('header a').click()")
+        .await?;
+    page.shows("total-tokens", "4,812").await?;
+    page.open("#v=1&embed=tokens").await?;
+    page.shows("figure-tokens", "4,812").await?;
+    page.until("!document.querySelector('body > footer').checkVisibility()")
+        .await
 }
 
 /// Where layers differ there is a map of them, with one layer in words, by keys and by pointer.

@@ -10,6 +10,7 @@
 //! | `pkg/doors-HASH.js`, `pkg/doors_bg-HASH.wasm` | the module with the importer and the functions that compute |
 //! | `kvscope-offline.html` | all of this in one file, see `offline.rs` |
 //! | `kvscope-scorm12.zip` | that file for course platforms, with `xtask/scorm/` |
+//! | `how-we-know.html` | `docs/how-we-know.md`, see `know.rs`; it has no scripts and a style sheet of its own |
 //! | `pkg/frame-HASH.js` | `src/app/frame.js`, which a page in a frame loads |
 //! | `pkg/kvscope.js` | the lasting name: one line that re-exports the hashed file |
 //! | `pkg/kvscope_bg.wasm` | the module of the functions under a lasting name, for those who fetch it themselves and hand it to `init`; nothing of ours loads it |
@@ -38,7 +39,7 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 use crate::offline::{Parts, offline};
-use crate::{dist_dir, root, scorm, target_dir, wasm};
+use crate::{dist_dir, know, root, scorm, target_dir, wasm};
 
 /// Everything that first use downloads, compressed by brotli, may be this large, in bytes.
 pub const FIRST_USE_LIMIT: usize = 220_000;
@@ -138,6 +139,10 @@ impl Site {
         let scorm = scorm::package(offline.as_bytes(), scorm::LINK)?;
         site.files.insert(SCORM.into(), scorm);
         site.files.insert(OFFLINE.into(), offline.into_bytes());
+        let logs =
+            fs::read_to_string(root().join("docs/how-we-know.md")).context("no how-we-know.md")?;
+        site.files
+            .insert("how-we-know.html".into(), know::page(&logs).into_bytes());
         let page_files = site.add_pkg(modules)?;
         let mut names = vec![("pkg/kvscope.js".to_owned(), page_files.entry.clone())];
         let frame_name = hashed("pkg/frame.js", frame.as_bytes());

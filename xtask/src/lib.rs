@@ -3,6 +3,7 @@
 
 pub mod bench;
 pub mod dist;
+mod know;
 mod offline;
 mod package;
 pub mod run;

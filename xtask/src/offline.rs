@@ -83,14 +83,18 @@ pub(crate) fn offline(parts: &Parts<'_>) -> Result<String> {
 
 /// The page without the elements that are only for where it is served.
 fn without_served(html: &str) -> Result<String> {
-    const MARK: &str = "<script data-for=\"served\">";
-    let (before, rest) = html
-        .split_once(MARK)
-        .with_context(|| format!("index.html lacks {MARK}"))?;
-    let (_, after) = rest
-        .split_once("</script>")
-        .context("a script never ends")?;
-    Ok(format!("{before}{after}"))
+    const MARK: &str = " data-for=\"served\">";
+    let mut res = html.to_owned();
+    while let Some(at) = res.find(MARK) {
+        let open = res[..at].rfind('<').context("an element has no start")?;
+        let end = format!("</{}>", &res[open + 1..at]);
+        let length = res[at..]
+            .find(&end)
+            .with_context(|| format!("index.html lacks {end}"))?;
+        res.replace_range(open..at + length + end.len(), "");
+    }
+    ensure!(res.len() < html.len(), "index.html lacks{MARK}");
+    Ok(res)
 }
 
 /// Where the text of the page's module script is.
@@ -219,6 +223,7 @@ mod tests {
     #[test]
     fn one_file() {
         let html = "<!-- xtask:head -->\n<script data-for=\"served\">away();</script>\n\
+            <footer data-for=\"served\"><a href=\"away.html\">away()</a></footer>\
             <link rel=\"icon\" href=\"./icon.svg\"><link rel=\"stylesheet\" href=\"./style.css\">\n\
             <script type=\"module\">\nimport init, { mount } from './pkg/kvscope.js';\nmount((await import('./pkg/frame.js')));</script>";
         let files = [("icon.svg", "<svg/>"), ("style.css", "a{}")];
