@@ -273,6 +273,34 @@ fn tables() {
 }
 
 #[test]
+fn reserved_beside_held() {
+    let vllm: &[(&str, &str)] = &[("model", "gemma-3-27b"), ("engine", "vllm")];
+    check("reserved", &Case::new(vllm, None), &[430]);
+    let summary = |pairs: &[(&str, &str)]| growth::model(&Case::new(pairs, None).input()).summary;
+    assert!(
+        summary(vllm).ends_with("more than it holds at its peak."),
+        "{}",
+        summary(vllm)
+    );
+    // 131,072 cells of 320 KiB, whatever is in them.
+    let llama = summary(&[
+        ("engine", "llama.cpp"),
+        ("n_ctx", "131072"),
+        ("n_seq_max", "1"),
+    ]);
+    assert!(
+        llama.ends_with(
+            "The engine reserves 40 GiB for it, 38.5 GiB more than it holds at its peak."
+        ),
+        "{llama}"
+    );
+    assert!(
+        !summary(&[]).contains("reserves"),
+        "exact bytes have no padding"
+    );
+}
+
+#[test]
 fn layers_by_what_they_do() {
     for (model, is_mixed, summary, layer, words) in [
         (

@@ -44,6 +44,8 @@ struct Curve {
     mean: f64,
     mean_label: String,
     peak_label: String,
+    /// What the engine reserves at the end, when that is more than is held, and the peak's label that says so.
+    reserved: Option<(f64, String)>,
     axis_name: String,
     /// What stands under the first and the last step, when time is estimated.
     times: Option<(String, String)>,
@@ -66,8 +68,12 @@ pub fn model(input: &Input<'_>) -> ChartModel {
     let unit = ByteUnit::of(cache.per_seq_bytes);
     let sized =
         |template: &str, bytes: Bytes| fill(template, &[("size", &numbers.bytes_in(bytes, unit))]);
+    let reserved = reserved(input);
+    // What is reserved beyond the picture would flatten the curve; the label says it.
+    let is_drawn = |reserved: &Bytes| reserved.0 / 3 <= cache.per_seq_bytes.0 / 2;
+    let top = reserved.filter(is_drawn).unwrap_or(cache.per_seq_bytes);
     let curve = Curve {
-        axis: byte_axis(cache.per_seq_bytes, 3, numbers),
+        axis: byte_axis(top, 3, numbers),
         thinking_ends: input.scenario.thinking_tokens.0 as f64,
         last,
         last_label: numbers.integer(last),
@@ -84,6 +90,13 @@ pub fn model(input: &Input<'_>) -> ChartModel {
         mean: cache.mean_bytes.0 as f64,
         mean_label: sized(&text.growth_mean, cache.mean_bytes),
         peak_label: sized(&text.growth_peak, cache.per_seq_bytes),
+        reserved: reserved.map(|bytes| {
+            let sizes: [(&str, &str); 2] = [
+                ("size", &numbers.bytes_in(cache.per_seq_bytes, unit)),
+                ("reserved", &numbers.bytes_in(bytes, unit)),
+            ];
+            (bytes.0 as f64, fill(&text.growth_peak_reserved, &sizes))
+        }),
         axis_name: text.growth_axis.clone().into_owned(),
         times: (0.0 < end_seconds).then(|| {
             (
@@ -115,6 +128,20 @@ pub fn model(input: &Input<'_>) -> ChartModel {
             ("now", &numbers.bytes_short(now)),
         ],
     );
+    let summary = match reserved {
+        None => summary,
+        Some(bytes) => fill(
+            &text.growth_summary_reserved,
+            &[
+                ("summary", &summary),
+                ("reserved", &numbers.bytes_short(bytes)),
+                (
+                    "padding",
+                    &numbers.bytes_short(bytes.minus(cache.per_seq_bytes)),
+                ),
+            ],
+        ),
+    };
     ChartModel {
         id: ID,
         title: text.growth_title.clone().into_owned(),
@@ -124,6 +151,17 @@ pub fn model(input: &Input<'_>) -> ChartModel {
         table: table(input),
         draw: Arc::new(curve),
     }
+}
+
+/// What the engine reserves for the request at its end, on all GPUs together: in proportion to the fullest, of which the
+/// report speaks. `None` when it is what is held.
+fn reserved(input: &Input<'_>) -> Option<Bytes> {
+    let hbm = &input.report.hbm;
+    let (held, reserved) = (hbm.kv_held_bytes.0, hbm.kv_reserved_bytes.0);
+    let whole = u128::from(input.report.kv_cache.per_seq_bytes.0) * u128::from(reserved);
+    let bytes = whole.checked_div(u128::from(held))?;
+    let bytes = Bytes(u64::try_from(bytes).ok()?);
+    (held < reserved).then_some(bytes)
 }
 
 fn vertex(point: &LifePoint) -> Vertex {
@@ -294,6 +332,14 @@ impl Draw for Curve {
             Pen(Ink::Dim, Mark::Dashes),
             &[(end.step, end.answer), (end.step, 0.0)],
         );
+        if let Some((reserved, _)) = &self.reserved
+            && *reserved <= self.axis.max
+        {
+            plot.line(
+                Pen(Ink::Grid, Mark::BoldDashes),
+                &[(0.0, *reserved), (n_steps, *reserved)],
+            );
+        }
         plot.line(
             Pen(Ink::Prompt, Mark::Bold),
             &[(min, 0.0), (min, first.prompt), (0.0, first.prompt)],
@@ -336,13 +382,20 @@ impl Curve {
                 self.n_steps(),
                 self.vertices.last().map_or(0.0, |vertex| vertex.answer),
             );
+            let (mean_x, mean_y) = at(0.0, self.mean);
+            // The two labels may lie at one height.
+            let mean_ends = mean_x + 4.0 + canvas.text_width(&self.mean_label);
+            let room = peak_x - 8.0 - mean_ends - 12.0;
+            let peak_label = match &self.reserved {
+                Some((_, label)) if canvas.text_width(label) <= room => label,
+                Some(_) | None => &self.peak_label,
+            };
             canvas.text(
                 Ink::Dim,
                 Anchor::End,
                 (peak_x - 8.0, peak_y - 6.0),
-                &self.peak_label,
+                peak_label,
             );
-            let (mean_x, mean_y) = at(0.0, self.mean);
             canvas.text(
                 Ink::Dim,
                 Anchor::Start,

@@ -68,6 +68,8 @@ texts! {
         growth_subtitle: "drag the line to any step",
         growth_step: "step {step}: {size}",
         growth_peak: "peak {size}",
+        growth_peak_reserved: "peak {size}, {reserved} reserved",
+        growth_summary_reserved: "{summary} The engine reserves {reserved} for it, {padding} more than it holds at its peak.",
         growth_mean: "mean {size}",
         growth_axis: "decode steps",
         growth_about: "about {time}",

@@ -10,7 +10,7 @@ texts! {
         grows: "grow with every token",
         capped: "capped by their window",
         constant: "of constant size",
-        shared: "use another layer's cache",
+        shared: "share a cache",
         nothing: "keep nothing",
         count: "{n} {n?layer|layers}",
         summary: "Of {layers} {layers?layer|layers}, at {tokens}: {pieces}.",

@@ -68,6 +68,8 @@ pub(super) const CHARTS: ChartText = words!(ChartText {
     growth_subtitle: "拖动竖线到任意一步",
     growth_step: "第 {step} 步：{size}",
     growth_peak: "峰值 {size}",
+    growth_peak_reserved: "峰值 {size}，预留 {reserved}",
+    growth_summary_reserved: "{summary}引擎为它预留 {reserved}，比峰值时占用的多 {padding}。",
     growth_mean: "平均 {size}",
     growth_axis: "解码步",
     growth_about: "约 {time}",
