@@ -28,7 +28,7 @@ texts! {
         share_link: "Link",
         share_embed: "In a course",
         share_files: "As a file",
-        share_help: "The link holds the whole scenario, but not the decode step you are at nor what is pinned for comparison. Nothing is stored anywhere else.",
+        share_help: "The link holds the whole scenario and what is pinned for comparison, but not the decode step you are at. Nothing is stored anywhere else.",
         embed_help: "Code for a course page, a slide or a document: this scenario, with the parts and controls that you choose.",
         embed_parts: "Parts",
         part_sentence: "The sentence",

@@ -27,7 +27,7 @@ pub(super) const PANELS: PanelText = words!(PanelText {
     share_link: "链接",
     share_embed: "放进课程",
     share_files: "存成文件",
-    share_help: "链接里包含整个场景；解码到哪一步、固定了哪些比较不在其中。别处不存任何内容。",
+    share_help: "链接里包含整个场景和固定下来的比较，但不含当前所在的解码步。别处不存任何内容。",
     embed_help: "用于课程页面、幻灯片或文档的代码：就是这个场景，只含你选的部分和控件。",
     embed_parts: "部分",
     part_sentence: "概述句",
