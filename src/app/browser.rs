@@ -272,16 +272,18 @@ pub(crate) fn focus_soon(id: String) {
 
 /// Calls `act` once, after `millis`; a later call with the same slot replaces it.
 pub(crate) fn debounce(slot: StoredValue<Option<i32>>, millis: i32, act: impl FnOnce() + 'static) {
-    let Some(window) = window() else { return };
-    if let Some(id) = slot.get_value() {
+    if let (Some(window), Some(id)) = (window(), slot.get_value()) {
         window.clear_timeout_with_handle(id);
     }
+    slot.set_value(after(millis, Box::new(act)));
+}
+
+/// Calls `act` once, after `millis`; gives what cancels it.
+pub(crate) fn after(millis: i32, act: Box<dyn FnOnce()>) -> Option<i32> {
     let callback = Closure::once_into_js(act);
-    slot.set_value(
-        window
-            .set_timeout_with_callback_and_timeout_and_arguments_0(callback.unchecked_ref(), millis)
-            .ok(),
-    );
+    window()?
+        .set_timeout_with_callback_and_timeout_and_arguments_0(callback.unchecked_ref(), millis)
+        .ok()
 }
 
 /// Writes to the browser's console what a panic says; the boot script tells the reader.
