@@ -1,6 +1,8 @@
 //! What `report()` costs for each preset: `cargo xtask bench`, or `cargo bench`.
 
 use divan::{Bencher, black_box};
+use kvscope::core::fit::fixes::fixes;
+use kvscope::core::fit::hardware::{fewest_gpus, fitting};
 use kvscope::core::presets;
 use kvscope::core::report::report;
 use kvscope::core::scenario::Scenario;
@@ -19,4 +21,17 @@ fn preset(bencher: Bencher<'_, '_>, id: &str) {
     let mut scenario = Scenario::default();
     scenario.set("model", id).expect("it is a preset");
     bencher.bench(|| report(black_box(&scenario)));
+}
+
+/// What would help a scenario that does not fit, and on what it would fit: what a panel works out.
+#[divan::bench(args = ["exact", "vllm", "sglang", "tensorrt-llm", "llama.cpp"])]
+fn fit_panel(bencher: Bencher<'_, '_>, engine: &str) {
+    let mut scenario = Scenario::default();
+    for (key, value) in [("engine", engine), ("num_seqs", "100000")] {
+        scenario.set(key, value).expect("a value of the field");
+    }
+    bencher.bench(|| {
+        let scenario = black_box(&scenario);
+        (fixes(scenario), fitting(scenario), fewest_gpus(scenario))
+    });
 }

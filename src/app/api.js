@@ -51,6 +51,7 @@ export const presets = (...args) => call('presets', args);
 export const toLink = (...args) => call('toLink', args);
 export const fromLink = (...args) => call('fromLink', args);
 export const chartSvg = (...args) => call('chartSvg', args);
+export const simulate = (...args) => call('simulate', args);
 
 // One value as a link has it.
 function text(key, value) {

@@ -3,6 +3,8 @@
 //! Objects cross as JSON text: numbers stay JSON numbers, which are exact below 2^53, and no conversion can throw
 //! halfway through.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
@@ -15,8 +17,11 @@ use crate::core::import::recognise::{Part, join};
 use crate::core::report::report as report_of;
 use crate::core::scenario::ModelChoice;
 use crate::core::scenario::{FieldError, Scenario, cut};
+use crate::core::serve::trace;
+use crate::core::settings::{self, SettingError, Settings};
 use crate::core::{link, presets, resolved};
 use crate::view::chart::{self, Input};
+use crate::view::fleet::{runs, setting};
 use crate::view::svg::Theme as Colors;
 use crate::view::text::{ENGLISH, Messages};
 use crate::view::{charts, comparison, notes};
@@ -207,6 +212,56 @@ pub fn presets() -> Result<JsValue, JsError> {
         .map(|gpu| json!({ "id": gpu.id, "name": gpu.name }))
         .collect();
     from_value(&json!({ "models": models, "gpus": gpus }))
+}
+
+/// Many requests on the scenario's server, and beside them the same with one thing changed. The settings are those of a link
+/// whose keys begin with `serve.`, without that; a trace may also be its text, CSV or JSON lines.
+#[wasm_bindgen(js_name = simulate, skip_typescript)]
+pub fn simulate(scenario: JsValue, settings: JsValue) -> Result<JsValue, JsError> {
+    let text = &ENGLISH;
+    let (scenario, mut errors) = read_scenario(&scenario)?;
+    let mut settings_of = Settings::default();
+    let mut wrong = Vec::new();
+    if let Value::Object(object) = to_json(&settings)? {
+        for (key, value) in object {
+            let value = match value {
+                Value::Null => String::new(),
+                Value::String(text) => text,
+                Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                    value.to_string()
+                }
+            };
+            if key == "trace" && value.contains(['\n', ',']) {
+                let rows = trace::read(&value).map_err(|error| JsError::new(&error.to_string()))?;
+                settings_of.study.trace = Arc::new(rows);
+                continue;
+            }
+            let taken = match settings::get(&format!("serve.{key}")) {
+                Some(known) => known.set(&mut settings_of, &value),
+                None => Err(SettingError::unknown(&key, &value)),
+            };
+            wrong.extend(taken.err());
+        }
+    }
+    let mut res = Vec::new();
+    for run in settings_of.study.runs(&scenario, &settings_of.constants) {
+        let mut simulation = run
+            .start()
+            .map_err(|error| JsError::new(&error.to_string()))?;
+        simulation.advance(u64::MAX);
+        res.push(json!({
+            "name": runs::name(&run, text),
+            "scenario": run.scenario.to_json(),
+            "report": simulation.report(),
+        }));
+    }
+    let mut all = errors_json(text, &std::mem::take(&mut errors));
+    if let Some(list) = all.as_array_mut() {
+        list.extend(wrong.iter().map(|error| {
+            json!({ "field": error.key, "given": error.given, "message": setting::error(error, text) })
+        }));
+    }
+    from_value(&json!({ "runs": res, "errors": all }))
 }
 
 /// The fragment of a scenario, without `#`.

@@ -1,4 +1,4 @@
-//! A figure: title, one sentence that is true of the picture, the picture, its data, its downloads.
+//! The figures of the first view, each with what belongs to it alone.
 
 use leptos::prelude::*;
 use leptos::tachys::view::any_view::IntoAny;
@@ -13,7 +13,8 @@ use crate::view::text::fill;
 
 use super::browser;
 use super::cell::{Cell, Derived};
-use super::el::{El, ElRef, button, dynamic, el};
+use super::el::{El, button, dynamic, el};
+use super::figure::frame;
 use super::options::MAX_PINS;
 use super::state::{Pin, state};
 
@@ -23,72 +24,20 @@ pub(crate) fn figure(id: &'static str) -> El {
         return el("figure");
     };
     let state = state();
-    let text = &state.text.page;
-    let holder = ElRef::new();
-    let width = Cell::new(0_u32);
-    Effect::new(move |_| {
-        if let Some(holder) = holder.get() {
-            browser::observe_width(&holder, move |new| width.set(new as u32));
-        }
-    });
     let model = move || state.chart(chart);
-    // The words and the picture are asked for one by one, and all follow from one model.
-    let shown = Derived::whole(move || {
-        let model = model();
-        let width = width.get();
-        let svg = if width == 0 {
-            String::new()
+    let decorate = move |picture: El, width: Cell<u32>| {
+        if id == charts::growth::ID {
+            scrubber(picture, move |x| step_at(&model(), width.get(), x))
         } else {
-            chart::svg(&model, chart::size(&model, width), state.id_prefix)
-        };
-        [model.title, model.subtitle, model.summary, svg]
-    });
-    let part = move |idx: usize| shown.get().into_iter().nth(idx).unwrap_or_default();
-    let is_open = Cell::new(false);
-    let picture = el("div").class("markup").html_with(move || part(3));
-    let picture = if id == charts::growth::ID {
-        scrubber(picture, move |x| step_at(&model(), width.get(), x))
-    } else {
-        picture
+            picture
+        }
     };
     let more = match id {
         charts::hbm::ID => engine_lines(),
         charts::sweep::ID => pins(),
         _ => el("div"),
     };
-    el("figure")
-        .testid(format!("figure-{id}"))
-        .class(format!("figure figure-{id}"))
-        .child(
-            el("figcaption")
-                .child(
-                    el("h2")
-                        .attr("id", chart::title_id(state.id_prefix, id))
-                        .text_with(move || part(0)),
-                )
-                .child(el("small").text_with(move || part(1))),
-        )
-        .child(el("div").class("picture").reference(holder).child(picture))
-        .child(
-            el("p")
-                .class("summary")
-                .attr("id", chart::summary_id(state.id_prefix, id))
-                .text_with(move || part(2)),
-        )
-        .child(more)
-        .child(
-            el("details")
-                .class("data")
-                .on("toggle", move |event| is_open.set(browser::is_open(&event)))
-                .child(el("summary").text(&text.table_button))
-                .child(dynamic(move || {
-                    if is_open.get() {
-                        data(chart).view()
-                    } else {
-                        ().into_any()
-                    }
-                })),
-        )
+    frame(id, "h2", model, decorate, more, move || data(chart))
 }
 
 /// The table of a figure and its downloads, which come behind the first view.
@@ -100,7 +49,8 @@ fn data(chart: &'static Chart) -> El {
 /// The same where they are at hand.
 #[cfg(not(feature = "page"))]
 fn data(chart: &'static Chart) -> El {
-    super::panels::data::data(chart)
+    let state = state();
+    super::panels::data::data(chart.id, move || state.chart(chart))
 }
 
 /// What the chosen engine will print, where it prints anything.

@@ -15,6 +15,7 @@
 mod browser;
 mod cell;
 mod el;
+mod figure;
 mod figures;
 mod options;
 mod state;

@@ -41,7 +41,7 @@ impl Theme {
 /// The parts of the page that an embed can show.
 pub(crate) const PARTS: &[&str] = &[
     "sentence", "facts", "tokens", "hbm", "growth", "sweep", "layers", "working", "predict",
-    "concept",
+    "concept", "fit", "speed", "turns", "serve",
 ];
 
 /// Scenarios that can be compared with: as many as the charts have colours for.

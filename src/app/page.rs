@@ -104,7 +104,8 @@ fn whole() -> El {
                 .child(fact_row())
                 .child(note_list())
                 .child(rooms::panel("read"))
-                .child(el("div").class("columns").child(panel).child(figures)),
+                .child(el("div").class("columns").child(panel).child(figures))
+                .children(["fit", "speed", "turns", "serve"].map(rooms::panel)),
         )
         .child(toggle)
 }
@@ -122,8 +123,8 @@ fn embed() -> El {
     let part = |part| match part {
         "sentence" => lede().view(),
         "facts" => fact_row().view(),
-        "layers" | "working" | "predict" | "concept" => rooms::panel(part).view(),
-        id => figure(id).view(),
+        "tokens" | "hbm" | "growth" | "sweep" => figure(part).view(),
+        _ => rooms::panel(part).view(),
     };
     el("main")
         .child(form)

@@ -9,6 +9,8 @@ use leptos::prelude::*;
 use crate::core::link;
 use crate::core::report::{Report, report};
 use crate::core::scenario::{FieldError, ModelChoice, ParallelSize, Scenario, field};
+#[cfg(feature = "doors")]
+use crate::core::settings::{self, SettingError, Settings};
 use crate::view::chart::{ChartModel, Input};
 use crate::view::charts::Chart;
 use crate::view::sentence;
@@ -193,6 +195,28 @@ impl State {
         let mut options = PageOptions::clone(&self.options.peek());
         options.theme = options.theme.next();
         self.options.set(Arc::new(options));
+    }
+
+    /// Replaces the settings of panels, which the page keeps and writes into links.
+    #[cfg(feature = "doors")]
+    pub(crate) fn set_settings(&self, settings: &Settings) {
+        let mut options = PageOptions::clone(&self.options.peek());
+        options.panel_pairs.retain(|(key, _)| !key.contains('.'));
+        options.panel_pairs.extend(settings::to_pairs(settings));
+        self.options.set(Arc::new(options));
+    }
+
+    /// The settings of panels, and what of them could not be read.
+    #[cfg(feature = "doors")]
+    pub(crate) fn settings(&self) -> (Settings, Vec<SettingError>) {
+        let options = self.options();
+        let pairs: Vec<(String, String)> = options
+            .panel_pairs
+            .iter()
+            .filter(|(key, _)| key.contains('.'))
+            .cloned()
+            .collect();
+        settings::from_pairs(&pairs)
     }
 
     /// The value of a field, as links write it.

@@ -10,6 +10,7 @@ pub mod lengths;
 pub mod life;
 pub mod link;
 pub mod model;
+pub mod outlook;
 pub mod predict;
 pub mod presets;
 pub mod price;

@@ -106,6 +106,17 @@ pub struct SettingError {
     pub problem: SettingProblem,
 }
 
+impl SettingError {
+    /// A key that is no setting.
+    pub fn unknown(key: &str, given: &str) -> Self {
+        Self {
+            key: cut(key, 60),
+            given: cut(given, 60),
+            problem: SettingProblem::Field(Problem::UnknownKey),
+        }
+    }
+}
+
 /// What can be wrong with a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingProblem {
@@ -483,11 +494,7 @@ pub fn from_pairs(pairs: &[(String, String)]) -> (Settings, Vec<SettingError>) {
     for (key, value) in pairs {
         let taken = match get(key) {
             Some(setting) => setting.set(&mut res, value),
-            None => Err(SettingError {
-                key: cut(key, 60),
-                given: cut(value, 60),
-                problem: SettingProblem::Field(Problem::UnknownKey),
-            }),
+            None => Err(SettingError::unknown(key, value)),
         };
         errors.extend(taken.err());
     }

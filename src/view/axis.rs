@@ -56,6 +56,23 @@ pub fn count_axis(max: u64, n_steps: u32, numbers: Numbers<'_>) -> Axis {
     }
 }
 
+/// An axis of `length` pixels without the labels that would meet one before them.
+pub fn thinned(axis: &Axis, length: f64, width: impl Fn(&str) -> f64) -> Axis {
+    let per_unit = length / (axis.max - axis.min).max(f64::MIN_POSITIVE);
+    let mut res = axis.clone();
+    let mut is_free_from = f64::NEG_INFINITY;
+    res.ticks.retain(|(value, label)| {
+        let half = width(label) / 2.0;
+        let at = (value - axis.min) * per_unit;
+        let is_clear = is_free_from <= at - half;
+        if is_clear {
+            is_free_from = at + half + 8.0;
+        }
+        is_clear
+    });
+    res
+}
+
 /// `x`, or the end of the range that it is beyond. `f64::clamp` panics on an empty range, with a message that takes the
 /// standard library's tables for printing any float there is.
 pub fn within(x: f64, low: f64, high: f64) -> f64 {

@@ -2,12 +2,22 @@
 
 use super::chart::{ChartModel, Input};
 
+#[cfg(feature = "doors")]
+mod bars;
 pub mod growth;
 pub mod hbm;
 #[cfg(feature = "doors")]
 pub mod layers;
+#[cfg(feature = "doors")]
+pub mod pool;
+#[cfg(feature = "doors")]
+pub mod price;
+#[cfg(feature = "doors")]
+pub mod speed;
 pub mod sweep;
 pub mod tokens;
+#[cfg(feature = "doors")]
+pub mod turns;
 
 /// A figure that a page or a link can ask for.
 #[derive(Clone, Copy, Debug)]

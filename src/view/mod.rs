@@ -14,6 +14,8 @@ pub mod fields;
 #[cfg(feature = "doors")]
 pub mod files_read;
 #[cfg(feature = "doors")]
+pub mod fleet;
+#[cfg(feature = "doors")]
 pub mod formula;
 #[cfg(feature = "doors")]
 pub mod lengths;

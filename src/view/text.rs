@@ -15,6 +15,8 @@ pub mod fields;
 #[cfg(feature = "doors")]
 pub mod files;
 #[cfg(feature = "doors")]
+pub mod fleet;
+#[cfg(feature = "doors")]
 pub mod layers;
 pub mod loaded;
 pub mod notes;
@@ -35,6 +37,8 @@ pub use concept::ConceptText;
 pub use fields::FieldText;
 #[cfg(feature = "doors")]
 pub use files::FilesText;
+#[cfg(feature = "doors")]
+pub use fleet::FleetText;
 #[cfg(feature = "doors")]
 pub use layers::LayersText;
 pub use notes::NoteText;
@@ -94,6 +98,9 @@ pub struct Messages {
     pub fields: FieldText,
     /// The page around them.
     pub page: PageText,
+    /// What is asked of a fleet.
+    #[cfg(feature = "doors")]
+    pub fleet: FleetText,
     /// The panels and dialogs.
     #[cfg(feature = "doors")]
     pub panels: PanelText,
@@ -117,6 +124,8 @@ pub static ENGLISH: Messages = Messages {
     charts: ChartText::ENGLISH,
     fields: FieldText::ENGLISH,
     page: PageText::ENGLISH,
+    #[cfg(feature = "doors")]
+    fleet: FleetText::ENGLISH,
     #[cfg(feature = "doors")]
     panels: PanelText::ENGLISH,
     #[cfg(feature = "doors")]
@@ -145,6 +154,9 @@ impl Messages {
             .for_each(&mut |name, text| visit("fields", name, text));
         self.page
             .for_each(&mut |name, text| visit("page", name, text));
+        #[cfg(feature = "doors")]
+        self.fleet
+            .for_each(&mut |name, text| visit("fleet", name, text));
         #[cfg(feature = "doors")]
         self.panels
             .for_each(&mut |name, text| visit("panels", name, text));

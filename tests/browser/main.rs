@@ -8,6 +8,7 @@ mod doors;
 mod driver;
 mod files;
 mod page;
+mod requests;
 mod tests;
 mod tools;
 

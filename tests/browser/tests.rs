@@ -14,6 +14,7 @@ use crate::doors::{
 };
 use crate::files::{gguf_dropped, logs_pasted, several_files_at_once};
 use crate::page::Page;
+use crate::requests::{fixed_by_a_button, many_requests, price_and_turns};
 use crate::tools::{tools_see_trouble, tools_use_real_events};
 
 type Test = for<'a> fn(&'a Page<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
@@ -49,6 +50,9 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     several_files_at_once,
     layer_map,
     how_we_know,
+    fixed_by_a_button,
+    price_and_turns,
+    many_requests,
     link_opened_changed_reloaded,
     broken_link,
     nothing_is_fetched_after_loading,

@@ -86,7 +86,7 @@ fn svg_of(model: &ChartModel, width: u32) -> String {
 }
 
 /// Everything a figure says and shows, one element a line.
-fn snapshot(model: &ChartModel, width: u32) -> String {
+pub(crate) fn snapshot(model: &ChartModel, width: u32) -> String {
     let mut res = String::new();
     let _ = writeln!(res, "<!-- {} | {}", model.title, model.subtitle);
     let _ = writeln!(res, "{} -->", model.summary);
@@ -628,38 +628,41 @@ fn points(svg: &str) -> Vec<(f64, f64)> {
     res
 }
 
-/// Whatever the scenario: every mark lies in the picture, every text too, and no two texts meet.
 fn check_layout(case: &Case, width: u32) {
     for chart in charts::ALL {
-        let model = (chart.model)(&case.input());
-        let size = chart::size(&model, width);
-        let svg = chart::svg(&model, size, "k");
-        let (right, bottom) = (f64::from(size.width), f64::from(size.height));
-        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-        for (x, y) in points(&svg) {
+        check_model_layout(&(chart.model)(&case.input()), width);
+    }
+}
+
+/// Whatever the scenario: every mark lies in the picture, every text too, and no two texts meet.
+pub(crate) fn check_model_layout(model: &ChartModel, width: u32) {
+    let size = chart::size(model, width);
+    let svg = chart::svg(model, size, "k");
+    let (right, bottom) = (f64::from(size.width), f64::from(size.height));
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    for (x, y) in points(&svg) {
+        assert!(
+            (-0.5..=right + 0.5).contains(&x) && (-0.5..=bottom + 0.5).contains(&y),
+            "{} at {width} px: a mark at {x}, {y} of {right}, {bottom}\n{svg}",
+            model.id
+        );
+    }
+    let boxes = text_boxes(&svg);
+    for (idx, a) in boxes.iter().enumerate() {
+        assert!(
+            -1.0 <= a.left && a.right <= right + 1.0 && 8.0 <= a.bottom && a.bottom <= bottom,
+            "{} at {width} px: \"{}\" leaves the picture: {a:?}\n{svg}",
+            model.id,
+            a.text
+        );
+        for b in boxes.iter().skip(idx + 1) {
+            let is_apart =
+                a.right <= b.left || b.right <= a.left || 9.5 <= (a.bottom - b.bottom).abs();
             assert!(
-                (-0.5..=right + 0.5).contains(&x) && (-0.5..=bottom + 0.5).contains(&y),
-                "{} at {width} px: a mark at {x}, {y} of {right}, {bottom}\n{svg}",
-                chart.id
+                is_apart,
+                "{} at {width} px: {a:?} meets {b:?}\n{svg}",
+                model.id
             );
-        }
-        let boxes = text_boxes(&svg);
-        for (idx, a) in boxes.iter().enumerate() {
-            assert!(
-                -1.0 <= a.left && a.right <= right + 1.0 && 8.0 <= a.bottom && a.bottom <= bottom,
-                "{} at {width} px: \"{}\" leaves the picture: {a:?}\n{svg}",
-                chart.id,
-                a.text
-            );
-            for b in boxes.iter().skip(idx + 1) {
-                let is_apart =
-                    a.right <= b.left || b.right <= a.left || 9.5 <= (a.bottom - b.bottom).abs();
-                assert!(
-                    is_apart,
-                    "{} at {width} px: {a:?} meets {b:?}\n{svg}",
-                    chart.id
-                );
-            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use kvscope::core::import::files::{FileReader, join_files};
 use kvscope::core::report::report;
 use kvscope::core::scenario::{FIELDS, Scenario};
+use kvscope::core::settings::{self, Settings};
 use serde_json::{Value, json};
 
 const TYPES: &str = include_str!("../../src/app/api.d.ts");
@@ -158,4 +159,32 @@ fn attributes_of_the_element() {
     let listed = rest.split('\'').nth(1).expect("it is a text");
     let fields: Vec<&str> = FIELDS.iter().map(|field| field.key).collect();
     assert_eq!(listed, fields.join(" "));
+}
+
+#[test]
+fn simulations() {
+    let settings = Settings::default();
+    let mut written = BTreeSet::new();
+    for run in settings
+        .study
+        .runs(&Scenario::default(), &settings.constants)
+    {
+        let mut simulation = run.start().expect("within bounds");
+        simulation.advance(2000);
+        let report = serde_json::to_value(simulation.report()).expect("it is plain data");
+        keys(&report, &mut written);
+    }
+    let declared = declared("export interface ServeReport ", "// End of the reports.");
+    check("a simulation", declared, &written, &["reason"]);
+}
+
+#[test]
+fn simulation_settings() {
+    let keys = settings::all().filter_map(|setting| setting.key.strip_prefix("serve."));
+    let written: BTreeSet<String> = keys.map(str::to_owned).collect();
+    let declared = declared(
+        "export interface SimulationSettings ",
+        "/** What the simulator tells. */",
+    );
+    check("the settings of a simulation", declared, &written, &[]);
 }

@@ -6,6 +6,7 @@ mod engines;
 mod export;
 mod files;
 mod fit;
+mod fleet;
 mod formula;
 mod fuzz;
 mod gguf;

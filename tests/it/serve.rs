@@ -5,4 +5,5 @@ mod laws;
 mod oracle;
 mod scenarios;
 mod schedule;
+mod study;
 mod yardstick;

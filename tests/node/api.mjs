@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import init, { chartSvg, fromLink, importConfig, presets, report, toLink } from '../../dist/pkg/kvscope.js';
+import init, { chartSvg, fromLink, importConfig, presets, report, simulate, toLink } from '../../dist/pkg/kvscope.js';
 
 const configs = new URL('../data/configs/', import.meta.url);
 const read = name => readFileSync(new URL(name, configs), 'utf8');
@@ -72,4 +72,18 @@ test('charts are SVG, and an unknown one throws', () => {
         assert.match(svg, /<\/svg>\s*$/, id);
     }
     assert.throws(() => chartSvg('nothing', {}, 600), /there is no figure "nothing"; there are tokens/);
+});
+
+test('many requests, and what happens when thinking doubles', () => {
+    const { runs, errors } = simulate({}, { clients: 66, requests: 132, seed: 1, colour: 'red' });
+    assert.deepEqual(errors.map(error => error.field), ['colour']);
+    const [first, second] = runs.map(run => run.report);
+    assert.equal(first.num_finished, 132);
+    assert.equal(first.preemptions, 0);
+    assert.ok(0 < second.preemptions && 0 < second.recomputed_share);
+    assert.equal(runs[1].scenario.thinking_tokens, 8000);
+    const trace = 'arrival,prompt,output\n0,100,20\n1,100,30\n';
+    const { runs: [traced] } = simulate({}, { arrivals: 'trace', lengths: 'trace', versus: 'none', trace });
+    assert.equal(traced.report.num_finished, 2);
+    assert.throws(() => simulate({}, { lengths: 'trace' }), /there is no trace/);
 });

@@ -3,8 +3,7 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use crate::view::chart;
-use crate::view::charts::Chart;
+use crate::view::chart::{self, ChartModel};
 use crate::view::svg::Theme as Colors;
 
 use crate::app::browser;
@@ -14,10 +13,12 @@ use crate::app::options::Theme;
 use crate::app::state::state;
 
 /// The data of a figure and its downloads.
-pub(crate) fn data(chart: &'static Chart) -> El {
+pub(crate) fn data(
+    id: &'static str,
+    model: impl Fn() -> ChartModel + Copy + Send + Sync + 'static,
+) -> El {
     let state = state();
     let text = &state.text.panels;
-    let id = chart.id;
     let holder = ElRef::new();
     let width = Cell::new(0_u32);
     Effect::new(move |_| {
@@ -25,7 +26,6 @@ pub(crate) fn data(chart: &'static Chart) -> El {
             browser::observe_width(&holder, move |new| width.set(new as u32));
         }
     });
-    let model = move || state.chart(chart);
     let file_name = move |extension: &str| format!("kvscope-{id}.{extension}");
     let drawing = move || {
         untrack(|| {

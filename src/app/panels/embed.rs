@@ -190,6 +190,10 @@ fn part_name<'a>(text: &'a Messages, part: &'a str) -> &'a str {
         "working" => &panels.working_title,
         "predict" => &panels.part_predict,
         "concept" => &panels.part_concept,
+        "fit" => &text.fleet.fit_title,
+        "speed" => &text.fleet.speed_title,
+        "turns" => &text.fleet.turns_title,
+        "serve" => &text.fleet.serve_title,
         other => other,
     }
 }

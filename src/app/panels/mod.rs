@@ -16,14 +16,22 @@ use super::options::PageOptions;
 use super::state::State;
 use crate::view::charts;
 
+mod controls;
 pub(crate) mod data;
 mod embed;
+mod figure;
+mod fit;
 mod import;
 mod layers;
 mod models;
+mod near;
 mod read;
+mod section;
+mod serve;
 mod share;
+mod speed;
 mod styles;
+mod turns;
 mod widgets;
 mod working;
 
@@ -127,12 +135,19 @@ impl Panels {
 /// The panels by id.
 fn panel(id: &str) -> Option<Box<dyn Fn() -> El>> {
     if let Some(chart) = id.strip_prefix("data-").and_then(charts::get) {
-        return Some(Box::new(move || data::data(chart)));
+        return Some(Box::new(move || {
+            let state = super::state::state();
+            data::data(chart.id, move || state.chart(chart))
+        }));
     }
     match id {
         "layers" => Some(Box::new(layers::map)),
         "read" => Some(Box::new(read::read)),
         "working" => Some(Box::new(working::working)),
+        "fit" => Some(Box::new(fit::fit)),
+        "speed" => Some(Box::new(speed::speed)),
+        "turns" => Some(Box::new(turns::turns)),
+        "serve" => Some(Box::new(serve::serve)),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 mod concept;
 mod figures;
 mod files;
+mod fleet;
 mod layers;
 mod page;
 mod panels;
@@ -22,6 +23,7 @@ pub static MESSAGES: Messages = Messages {
     charts: figures::CHARTS,
     fields: page::FIELDS,
     page: page::PAGE,
+    fleet: fleet::FLEET,
     panels: panels::PANELS,
     files: files::FILES,
     layers: layers::LAYERS,

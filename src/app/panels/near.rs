@@ -1,0 +1,53 @@
+//! What panels ask of the browser beyond what the page does.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{File, HtmlElement};
+
+use crate::app::browser::window;
+
+/// Calls `act` with whether `element` is in or near the viewport, until the owner is disposed.
+pub(super) fn observe_nearness(element: &HtmlElement, act: impl Fn(bool) + 'static) {
+    let callback = Closure::<dyn FnMut(js_sys::Array)>::new(move |entries: js_sys::Array| {
+        let last = entries
+            .pop()
+            .dyn_into::<web_sys::IntersectionObserverEntry>();
+        if let Ok(entry) = last {
+            act(entry.is_intersecting());
+        }
+    });
+    let options = web_sys::IntersectionObserverInit::new();
+    options.set_root_margin("200px");
+    let function = callback.as_ref().unchecked_ref();
+    let observer = web_sys::IntersectionObserver::new_with_options(function, &options);
+    let Ok(observer) = observer else { return };
+    observer.observe(element);
+    let kept = StoredValue::new_local((observer, callback));
+    on_cleanup(move || {
+        kept.with_value(|(observer, _)| observer.disconnect());
+    });
+}
+
+/// Milliseconds of a clock that only goes forward.
+pub(super) fn now_millis() -> f64 {
+    window()
+        .and_then(|window| window.performance())
+        .map_or(0.0, |performance| performance.now())
+}
+
+/// Calls `act` when the browser has drawn and taken events.
+pub(super) fn soon(act: impl FnOnce() + 'static) {
+    let callback = Closure::once_into_js(act);
+    if let Some(window) = window() {
+        let _asked = window
+            .set_timeout_with_callback_and_timeout_and_arguments_0(callback.unchecked_ref(), 0);
+    }
+}
+
+/// The text of a file, read lossily.
+pub(super) async fn read_text(file: File) -> Result<String, JsValue> {
+    let buffer = JsFuture::from(file.array_buffer()).await?;
+    Ok(String::from_utf8_lossy(&js_sys::Uint8Array::new(&buffer).to_vec()).into_owned())
+}

@@ -1,0 +1,290 @@
+//! The runs of the simulator: their names, what they tell in a sentence and as tables.
+
+use crate::core::scenario::EngineKind;
+use crate::core::serve::metrics::{Percentiles, Point, ServeReport};
+use crate::core::serve::schedulers::tensorrt_llm::CapacityPolicy;
+use crate::core::serve::study::{PolicyChoice, Run};
+use crate::core::serve::{Progress, Refusal, ServeError};
+use crate::core::setup::Setup;
+use crate::view::fleet::figures;
+use crate::view::table::{Cell, Table};
+use crate::view::text::{Messages, Text, fill};
+
+/// A run with its name and what it told.
+#[derive(Clone, Debug)]
+pub struct NamedRun<'a> {
+    /// Its name.
+    pub name: String,
+    /// What it told.
+    pub report: &'a ServeReport,
+}
+
+/// The name of rules.
+pub fn policy_name(policy: PolicyChoice, messages: &Messages) -> &str {
+    let text = &messages.fleet;
+    text.get(&format!("serve_policy_{}", policy.id().replace('.', "_")))
+        .unwrap_or(policy.id())
+}
+
+/// The name of a run: what differs between runs, and what one wants to know of each.
+pub fn name(run: &Run, messages: &Messages) -> String {
+    let (scenario, numbers) = (&run.scenario, messages.numbers());
+    let num_gpus = Setup::new(scenario).gpus_per_replica();
+    // Without an engine the rules are vLLM's, too.
+    let policy = match (run.policy, scenario.engine.kind) {
+        (PolicyChoice::Engine, EngineKind::Exact | EngineKind::Vllm) => PolicyChoice::Vllm,
+        (PolicyChoice::Engine, EngineKind::Sglang) => PolicyChoice::Sglang,
+        (PolicyChoice::Engine, EngineKind::TensorRtLlm) => {
+            PolicyChoice::TensorRtLlm(CapacityPolicy::GuaranteedNoEvict)
+        }
+        (PolicyChoice::Engine, EngineKind::LlamaCpp) => PolicyChoice::LlamaCpp,
+        (policy, _) => policy,
+    };
+    fill(
+        &messages.fleet.serve_run_base,
+        &[
+            ("thinking", &numbers.integer(scenario.thinking_tokens.0)),
+            ("policy", policy_name(policy, messages)),
+            ("gpus", &numbers.times(num_gpus, scenario.gpu.short)),
+        ],
+    )
+}
+
+/// How far the runs are.
+pub fn progress(progress: Progress, is_cancelled: bool, messages: &Messages) -> String {
+    let numbers = messages.numbers();
+    let template = if is_cancelled {
+        &messages.fleet.serve_cancelled
+    } else {
+        &messages.fleet.serve_progress
+    };
+    fill(
+        template,
+        &[
+            ("done", &numbers.integer(progress.done)),
+            ("total", &numbers.integer(progress.total)),
+        ],
+    )
+}
+
+/// What the runs tell, in sentences.
+pub fn summary(named: &[NamedRun<'_>], messages: &Messages) -> String {
+    let sentences: Vec<String> = named.iter().map(|run| sentence(run, messages)).collect();
+    match sentences.as_slice() {
+        [first, second] => fill(
+            &messages.fleet.serve_summary_two,
+            &[("first", first), ("second", second)],
+        ),
+        _ => sentences.concat(),
+    }
+}
+
+fn sentence(run: &NamedRun<'_>, messages: &Messages) -> String {
+    let (text, numbers) = (&messages.fleet, messages.numbers());
+    let report = run.report;
+    let twice = numbers.percent(report.recomputed_tokens, report.computed_tokens, 1);
+    let values: &[(&str, &str)] = &[
+        ("name", &run.name),
+        ("finished", &numbers.integer(report.num_finished)),
+        ("requests", &numbers.integer(report.num_requests)),
+        ("makespan", &numbers.seconds(report.makespan_seconds)),
+        ("running", &figures(report.mean_running, numbers)),
+        ("peak", &numbers.integer(report.peak_running)),
+        ("static", &numbers.integer(report.static_concurrency)),
+        ("preemptions", &numbers.integer(report.preemptions)),
+        ("twice", &twice),
+        ("ttft", &numbers.seconds(report.time_to_first_token.p50)),
+        ("rate", &figures(report.output_tokens_per_second, numbers)),
+    ];
+    let mut res = fill(&text.serve_summary_one, values);
+    if let Some(refusal) = report.first_refusal {
+        let n = numbers.integer(report.num_refused);
+        let reason = reason(refusal, messages);
+        res.push(' ');
+        res.push_str(&fill(
+            &text.serve_refused,
+            &[("n", &n), ("reason", &reason)],
+        ));
+    }
+    if 0 < report.num_failed {
+        let n = numbers.integer(report.num_failed);
+        res.push(' ');
+        res.push_str(&fill(&text.serve_failed, &[("n", &n)]));
+    }
+    res
+}
+
+fn reason(refusal: Refusal, messages: &Messages) -> String {
+    let (text, numbers) = (&messages.fleet, messages.numbers());
+    let (template, n, max): (&Text, u64, u64) = match refusal {
+        Refusal::LargerThanPool {
+            needed_units,
+            units,
+        } => (&text.serve_refused_pool, needed_units, units),
+        Refusal::PromptTooLong {
+            prompt_tokens,
+            max_tokens,
+        } => (&text.serve_refused_prompt, prompt_tokens, max_tokens),
+        Refusal::PromptAboveStep { tokens, max_tokens } => {
+            (&text.serve_refused_step, tokens, max_tokens)
+        }
+    };
+    fill(
+        template,
+        &[("n", &numbers.integer(n)), ("max", &numbers.integer(max))],
+    )
+}
+
+/// Why there is nothing to simulate. Technical words stay as they are: they name settings and lines.
+pub fn error(error: &ServeError) -> String {
+    error.to_string()
+}
+
+/// The figures of the runs, side by side.
+pub fn metrics_table(named: &[NamedRun<'_>], messages: &Messages) -> Table {
+    let (text, numbers) = (&messages.fleet, messages.numbers());
+    let count = |n: u64| Cell::Count(n, numbers.integer(n));
+    let plain = |n: f64| Cell::Number(n, figures(n, numbers));
+    let share = |n: f64| {
+        let millionths = (n * 1e6).round() as u64;
+        Cell::Number(n, numbers.percent(millionths, 1_000_000, 1))
+    };
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut row = |label: String, cell: &dyn Fn(&ServeReport) -> Cell| {
+        let cells = named.iter().map(|run| cell(run.report));
+        rows.push([Cell::Words(label)].into_iter().chain(cells).collect());
+    };
+    row(text.serve_row_finished.to_string(), &|report| {
+        count(report.num_finished)
+    });
+    row(text.serve_row_makespan.to_string(), &|report| {
+        plain(report.makespan_seconds)
+    });
+    let percentiles: [(&str, Part); 3] = [
+        ("p50", |of| of.p50),
+        ("p95", |of| of.p95),
+        ("p99", |of| of.p99),
+    ];
+    let times: [(&Text, TimesOf, f64); 3] = [
+        (
+            &text.serve_row_ttft,
+            |report| report.time_to_first_token,
+            1.0,
+        ),
+        (
+            &text.serve_row_answer,
+            |report| report.time_to_first_answer_token,
+            1.0,
+        ),
+        (
+            &text.serve_row_tpot,
+            |report| report.time_per_output_token,
+            1e3,
+        ),
+    ];
+    for (template, of, scale) in times {
+        for (p, part) in percentiles {
+            row(fill(template, &[("p", p)]), &|report| {
+                plain(part(&of(report)) * scale)
+            });
+        }
+    }
+    row(text.serve_row_rate.to_string(), &|report| {
+        plain(report.output_tokens_per_second)
+    });
+    row(text.serve_row_twice.to_string(), &|report| {
+        share(report.recomputed_share)
+    });
+    row(text.serve_row_preemptions.to_string(), &|report| {
+        count(report.preemptions)
+    });
+    row(text.serve_row_running.to_string(), &|report| {
+        plain(report.mean_running)
+    });
+    row(text.serve_row_peak.to_string(), &|report| {
+        count(report.peak_running)
+    });
+    row(text.serve_row_static.to_string(), &|report| {
+        count(report.static_concurrency)
+    });
+    row(text.serve_row_waiting.to_string(), &|report| {
+        plain(report.mean_waiting)
+    });
+    row(text.serve_row_occupancy.to_string(), &|report| {
+        share(report.mean_occupancy)
+    });
+    let names = named.iter().map(|run| run.name.clone());
+    Table {
+        head: [text.serve_metric.to_string()]
+            .into_iter()
+            .chain(names)
+            .collect(),
+        rows,
+    }
+}
+
+/// Times of a report.
+type TimesOf = fn(&ServeReport) -> Percentiles;
+/// One of the times.
+type Part = fn(&Percentiles) -> f64;
+
+/// At most about `max` points of a timeline, each with the preemptions since the one before; the last one stays.
+pub fn thinned(timeline: &[Point], max: usize) -> Vec<Point> {
+    let step = timeline.len().div_ceil(max.max(1)).max(1);
+    let mut preemptions = 0;
+    let mut res = Vec::new();
+    for (idx, point) in timeline.iter().enumerate() {
+        preemptions += point.preemptions;
+        if idx % step == 0 || idx + 1 == timeline.len() {
+            res.push(Point {
+                preemptions,
+                ..*point
+            });
+            preemptions = 0;
+        }
+    }
+    res
+}
+
+/// Rows of the timeline's table for each run.
+const MAX_ROWS: usize = 200;
+
+/// The pool over time.
+pub fn timeline_table(named: &[NamedRun<'_>], messages: &Messages) -> Table {
+    let (text, charts, numbers) = (&messages.fleet, &messages.charts, messages.numbers());
+    let mut rows = Vec::new();
+    for run in named {
+        let units = run.report.pool_units;
+        let share = |part: u64| {
+            let value = part as f64 / units.max(1) as f64;
+            Cell::Number(value, numbers.percent(part, units, 1))
+        };
+        let count = |n: u64| Cell::Count(n, numbers.integer(n));
+        rows.extend(thinned(&run.report.timeline, MAX_ROWS).iter().map(|point| {
+            vec![
+                Cell::Words(run.name.clone()),
+                Cell::Number(point.seconds, numbers.seconds(point.seconds)),
+                share(point.prompt_units),
+                share(point.thinking_units),
+                share(point.answer_units),
+                count(point.running),
+                count(point.waiting),
+                count(point.preemptions),
+            ]
+        }));
+    }
+    let head = [
+        &text.serve_metric,
+        &text.serve_time,
+        &charts.prompt,
+        &charts.thinking,
+        &charts.answer,
+        &text.serve_running,
+        &text.serve_waiting,
+        &text.serve_preempted,
+    ];
+    Table {
+        head: head.map(|name| name.to_string()).to_vec(),
+        rows,
+    }
+}
