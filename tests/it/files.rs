@@ -9,6 +9,8 @@ use kvscope::core::link::{from_fragment, to_fragment};
 use kvscope::core::report::report;
 use kvscope::core::scenario::{ParallelSize, Scenario};
 use kvscope::core::units::Bytes;
+use kvscope::view::files_read;
+use kvscope::view::text::ENGLISH;
 
 use super::gguf::writer::{File, V};
 
@@ -574,6 +576,34 @@ fn files_together() {
     );
     let errors: Vec<bool> = read.files.iter().map(|file| file.error.is_some()).collect();
     assert_eq!(errors, [true, false, false, false, true]);
+    // In words.
+    let lines = files_read::lines(&read, &ENGLISH);
+    let shown: Vec<(&str, bool)> = lines
+        .iter()
+        .map(|line| (line.text.as_str(), line.is_bad))
+        .collect();
+    let wrong = "notes.txt: the file \"notes.txt\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, what a server prints when it starts, what nvidia-smi or rocm-smi prints, and a link to a scenario are";
+    assert_eq!(
+        shown,
+        [
+            (wrong, true),
+            (
+                "DeepSeek-V2-Lite-Q8_0.gguf: the header of a GGUF file",
+                false
+            ),
+            ("server.log: a log of llama.cpp", false),
+            (
+                "pasted text: the list of GPUs that nvidia-smi prints",
+                false
+            ),
+            ("gone.json: the browser refused it", true),
+            ("2 × NVIDIA H100 80GB HBM3", false),
+            (
+                "What they decide of the scenario: gpu = h100-sxm-80gb, tensor_parallel_size = 2, n_ctx = 4096, kv_cache_dtype = float16, n_seq_max = 1, kv_unified = false, version = 2025-12, mla = false, weight_format = q8_0.",
+                false
+            ),
+        ]
+    );
     let scenario = read.scenario.expect("three say something");
     assert_eq!(scenario.gpu.id, "h100-sxm-80gb");
     assert_eq!(scenario.weight_format.id, "q8_0");
@@ -589,6 +619,10 @@ fn files_together() {
     assert_eq!((&again, errors.as_slice()), (&scenario, &[][..]));
 
     let wrong = join_files(vec![text_file("a", "buy milk")], &Scenario::default());
+    assert_eq!(
+        files_read::refusal(&wrong, &ENGLISH),
+        "the file \"a\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, what a server prints when it starts, what nvidia-smi or rocm-smi prints, and a link to a scenario are. The scenario stays as it was."
+    );
     assert!(
         wrong.scenario.is_none() && wrong.error.is_none(),
         "{wrong:?}"

@@ -1,6 +1,6 @@
 //! Files as a reader gives them: each read by slices, whatever it is, and all joined into one scenario.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::gguf::GgufReader;
 use super::log::{self, Comparison, Fact, Reason, Setting};
@@ -173,16 +173,11 @@ pub struct FileRead {
     /// Its name, empty for pasted text.
     pub name: String,
     /// What it is.
-    #[serde(serialize_with = "kind_id")]
     pub kind: Kind,
     /// The engine whose log it is.
     pub engine: Option<&'static str>,
     /// What is wrong with it.
     pub error: Option<String>,
-}
-
-fn kind_id<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(kind.id())
 }
 
 /// What some files together say.

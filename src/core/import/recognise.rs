@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::gguf::GgufHeader;
 use super::log::{self, Fact, LogReading, Setting};
@@ -15,8 +15,7 @@ use crate::core::scenario::{FIELDS, FieldError, ModelChoice, Scenario, cut};
 use crate::core::units::MIB;
 
 /// What a thing is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A model's config.json.
     Config,
@@ -52,6 +51,12 @@ impl Kind {
             Self::Link => "link",
             Self::Unknown => "unknown",
         }
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
     }
 }
 
