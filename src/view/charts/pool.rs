@@ -20,7 +20,9 @@ const WIDE: u32 = 640;
 const POOL: f64 = 170.0;
 const QUEUE: f64 = 90.0;
 const HEAD: f64 = 22.0;
-const KEY: f64 = 24.0;
+/// A row of the key, and the width from which one row holds it.
+const KEY: f64 = 20.0;
+const WIDE_KEY: u32 = 520;
 const FOOT: f64 = 40.0;
 const GAP: f64 = 26.0;
 
@@ -140,8 +142,14 @@ impl Pools {
         WIDE <= width && self.panels.len() == 2
     }
 
+    /// The room of the key: the phases, the preemptions and the two lines in up to two rows.
+    fn key_height(&self, width: u32) -> f64 {
+        let rows = if width < WIDE_KEY { 2.0 } else { 1.0 };
+        rows * KEY + 4.0
+    }
+
     fn draw_key(&self, canvas: &Canvas) {
-        let mut x = 0.0;
+        let (mut x, mut y) = (0.0, 0.0);
         let lines = [
             (Pen(Ink::Ink, Mark::Line), &self.running),
             (Pen(Ink::Dim, Mark::Dashes), &self.waiting),
@@ -149,18 +157,21 @@ impl Pools {
         let keys = self.keys.iter().map(|(pen, name)| (*pen, name));
         for (pen, name) in keys.chain(lines) {
             let width = canvas.text_width(name);
-            if canvas.width() < x + 18.0 + width {
+            if 0.0 < x && canvas.width() < x + 18.0 + width {
+                (x, y) = (0.0, y + KEY);
+            }
+            if canvas.width() < 18.0 + width || self.key_height(canvas.width() as u32) <= y + 8.0 {
                 return;
             }
             match pen.1 {
                 Mark::Line | Mark::Dashes | Mark::Bold => {
-                    canvas.line(pen, &[(x, 8.0), (x + 14.0, 8.0)]);
+                    canvas.line(pen, &[(x, y + 8.0), (x + 14.0, y + 8.0)]);
                 }
                 Mark::Fill | Mark::Faint | Mark::Hatch | Mark::BoldDashes => {
-                    canvas.rect(pen, (x, 2.0), (x + 14.0, 13.0));
+                    canvas.rect(pen, (x, y + 2.0), (x + 14.0, y + 13.0));
                 }
             }
-            canvas.text(Ink::Dim, Anchor::Start, (x + 18.0, 12.0), name);
+            canvas.text(Ink::Dim, Anchor::Start, (x + 18.0, y + 12.0), name);
             x += 18.0 + width + 12.0;
         }
     }
@@ -262,20 +273,21 @@ impl Draw for Pools {
         } else {
             self.panels.len().max(1)
         };
-        (KEY + PANEL * rows as f64) as u32
+        (self.key_height(width) + PANEL * rows as f64) as u32
     }
 
     fn draw(&self, canvas: &Canvas) {
         self.draw_key(canvas);
         let is_wide = self.is_wide(canvas.width() as u32);
         let half = (canvas.width() - GAP) / 2.0;
+        let top = self.key_height(canvas.width() as u32);
         for (idx, panel) in self.panels.iter().enumerate() {
             let nth = idx as f64;
             let (x, y, right) = if is_wide {
                 let x = nth * (half + GAP);
-                (x, KEY, x + half)
+                (x, top, x + half)
             } else {
-                (0.0, KEY + nth * PANEL, canvas.width())
+                (0.0, top + nth * PANEL, canvas.width())
             };
             self.draw_panel(canvas, panel, (x, y), right);
         }
