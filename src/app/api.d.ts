@@ -130,6 +130,8 @@ export interface PageOptions {
   lock?: string[] | string;
   /** `auto`, the default, follows the system. */
   theme?: 'auto' | 'light' | 'dark';
+  /** The language. Default `en`. */
+  lang?: 'en' | 'zh';
   /** The questions of "predict first", by id: about the scenario, or about a new one when there is a seed. */
   predict?: string[] | string;
   /** How hard the new scenario is. Default 1. */

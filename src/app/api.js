@@ -16,6 +16,7 @@ function load(name, glue, file, source) {
             source = await readFile(url);
         }
         await module.default({ module_or_path: source ?? url });
+        module.setTextLoader(loadText);
         return module;
     })().catch((error) => {
         // A download that failed may be tried again.
@@ -27,6 +28,24 @@ function load(name, glue, file, source) {
 
 const loadPage = () =>
     load('page', () => import('./page.js'), () => new URL('./page_bg.wasm', import.meta.url));
+
+// Words that are loaded when they are needed: where they are, or, in a page that is one file, the words.
+const TEXTS = {
+    'en-predict': () => new URL('./text/en-predict.json', import.meta.url),
+    'en-concept': () => new URL('./text/en-concept.json', import.meta.url),
+    'zh-page': () => new URL('./text/zh-page.txt', import.meta.url),
+    'zh-panels': () => new URL('./text/zh-panels.txt', import.meta.url),
+    'zh-predict': () => new URL('./text/zh-predict.json', import.meta.url),
+    'zh-concept': () => new URL('./text/zh-concept.json', import.meta.url),
+};
+
+async function loadText(name) {
+    const source = TEXTS[name]();
+    if (typeof source === 'string') return source;
+    const response = await fetch(source);
+    if (!response.ok) throw new Error(`${response.status} for ${name}`);
+    return response.text();
+}
 
 async function loadDoors(source) {
     doors = await load('doors', () => import('./doors.js'), () => new URL('./doors_bg.wasm', import.meta.url), source);
@@ -76,7 +95,7 @@ function fragment(scenario) {
     return pairs({ ...rest, engine: kind, ...settings }).join('&');
 }
 
-const PAGE_OPTIONS = ['embed', 'controls', 'lock', 'theme', 'predict', 'predict_level', 'predict_seed'];
+const PAGE_OPTIONS = ['embed', 'controls', 'lock', 'theme', 'lang', 'predict', 'predict_level', 'predict_seed'];
 
 export function mount(element, options = {}) {
     let page;

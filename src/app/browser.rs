@@ -286,6 +286,37 @@ pub(crate) fn after(millis: i32, act: Box<dyn FnOnce()>) -> Option<i32> {
         .ok()
 }
 
+/// Says what language the document is in, which the page is alone in.
+pub(crate) fn set_language(lang: &str, tagline: &str) {
+    let Some(document) = document() else { return };
+    document.set_title(&format!("KVscope: {tagline}"));
+    if let Some(root) = document.document_element() {
+        let _set = root.set_attribute("lang", lang);
+    }
+}
+
+/// Tells the program around the page what a reader made of its questions, as an event of the window with a plain object;
+/// `frame.js` hands it to a page around the frame that asked.
+pub(crate) fn tell_result(result: &serde_json::Value) {
+    let init = web_sys::CustomEventInit::new();
+    if let Ok(detail) = js_sys::JSON::parse(&result.to_string()) {
+        init.set_detail(&detail);
+    }
+    let event = web_sys::CustomEvent::new_with_event_init_dict("kvscope:result", &init);
+    if let (Some(window), Ok(event)) = (window(), event) {
+        let _heard = window.dispatch_event(&event);
+    }
+}
+
+/// Scrolls to the element with this id, and puts the focus there.
+pub(crate) fn go_to(id: &str) {
+    let element = document().and_then(|document| document.get_element_by_id(id));
+    if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        element.scroll_into_view();
+        let _focused = element.focus();
+    }
+}
+
 /// Writes to the browser's console what a panic says; the boot script tells the reader.
 pub(crate) fn report_panics() {
     std::panic::set_hook(Box::new(|info| {

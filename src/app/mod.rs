@@ -17,8 +17,10 @@ mod cell;
 mod el;
 mod figure;
 mod figures;
+mod language;
 mod options;
 mod state;
+mod texts;
 
 #[cfg(feature = "doors")]
 mod api;

@@ -11,6 +11,7 @@ use crate::core::link;
 
 use super::browser;
 use super::frame;
+use super::language;
 use super::options::PageOptions;
 use super::page::page;
 use super::rooms;
@@ -62,7 +63,12 @@ pub fn mount(
         if let Some(changed) = changed.clone() {
             frame::tell(state, changed);
         }
-        page(state)
+        language::speaking(state, move |state| {
+            if syncs_address {
+                browser::set_language(&state.text.lang, &state.text.page.tagline);
+            }
+            page(state)
+        })
     });
     Mount {
         state,

@@ -2,6 +2,7 @@
 
 use crate::core::link::push_pair;
 use crate::core::scenario::{FIELDS, FieldError, Problem, cut};
+use crate::view::text::LANGUAGES;
 
 /// The colour scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,9 @@ impl Theme {
     }
 }
 
+/// The language that needs no loading.
+pub(crate) const ENGLISH_ID: &str = "en";
+
 /// The parts of the page that an embed can show.
 pub(crate) const PARTS: &[&str] = &[
     "sentence", "facts", "tokens", "hbm", "growth", "sweep", "layers", "working", "predict",
@@ -48,7 +52,7 @@ pub(crate) const PARTS: &[&str] = &[
 pub(crate) const MAX_PINS: usize = 3;
 
 /// How the page is shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PageOptions {
     /// Parts to show; `None`: the whole page.
     pub(crate) embed: Option<Vec<&'static str>>,
@@ -60,8 +64,24 @@ pub(crate) struct PageOptions {
     pub(crate) theme: Theme,
     /// Scenarios to compare with, as fragments.
     pub(crate) pins: Vec<String>,
+    /// The language, by its id in links.
+    pub(crate) lang: &'static str,
     /// Pairs that belong to panels, which read their values; here they are kept and written back.
     pub(crate) panel_pairs: Vec<(String, String)>,
+}
+
+impl Default for PageOptions {
+    fn default() -> Self {
+        Self {
+            embed: None,
+            controls: None,
+            lock: Vec::new(),
+            theme: Theme::Auto,
+            pins: Vec::new(),
+            lang: ENGLISH_ID,
+            panel_pairs: Vec::new(),
+        }
+    }
 }
 
 impl PageOptions {
@@ -72,6 +92,7 @@ impl PageOptions {
         "lock",
         "theme",
         "pin",
+        "lang",
         "predict",
         "predict_level",
         "predict_seed",
@@ -101,6 +122,13 @@ impl PageOptions {
                 },
                 "pin" if self.pins.len() < MAX_PINS => self.pins.push(value.clone()),
                 "pin" => errors.push(unknown(key, value, &[])),
+                "lang" => match LANGUAGES.iter().find(|(lang, _)| lang == value) {
+                    Some((lang, _)) => self.lang = lang,
+                    None => {
+                        let ids: Vec<_> = LANGUAGES.iter().map(|(lang, _)| *lang).collect();
+                        errors.push(unknown(key, value, &ids));
+                    }
+                },
                 _ => self.set_panel_pair(key, value),
             }
         }
@@ -129,6 +157,9 @@ impl PageOptions {
         }
         for pin in &self.pins {
             push_pair(fragment, "pin", pin);
+        }
+        if self.lang != ENGLISH_ID {
+            push_pair(fragment, "lang", self.lang);
         }
         for (key, value) in &self.panel_pairs {
             push_pair(fragment, key, value);

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use leptos::tachys::view::any_view::{AnyView, IntoAny};
 use web_sys::KeyboardEvent;
 
-use crate::view::text::fill;
+use crate::view::text::{direction, fill};
 use crate::view::{facts, notes};
 
 use super::browser;
@@ -28,6 +28,7 @@ pub(crate) fn page(state: State) -> AnyView {
         .class_with("embed", move || is_embed.get())
         .attr_with("data-theme", move || state.options().theme.id().to_owned())
         .attr("lang", &*state.text.lang)
+        .attr("dir", direction(&state.text.lang))
         .child(dynamic(move || {
             if is_embed.get() {
                 embed().view()
@@ -105,7 +106,7 @@ fn whole() -> El {
                 .child(note_list())
                 .child(rooms::panel("read"))
                 .child(el("div").class("columns").child(panel).child(figures))
-                .children(["fit", "speed", "turns", "serve"].map(rooms::panel)),
+                .children(["fit", "speed", "turns", "serve", "concept"].map(rooms::panel)),
         )
         .child(toggle)
 }
@@ -144,6 +145,7 @@ fn header() -> El {
     let next_theme = move || state.next_theme();
     let doors = el("nav")
         .attr("aria-label", &*text.doors)
+        .child(rooms::panel("nav"))
         .child(
             button(&text.import_button, move || {
                 rooms::open(state, "import", "")
@@ -251,16 +253,14 @@ fn note_list() -> El {
             let count = state.text.numbers().integer(surplus as u64);
             fill(&state.text.page.more_notes, &[("count", &count)])
         });
+        // "Does not fit" would answer what is asked.
+        let is_quiz = state.options().embed.as_deref() == Some(&["predict"]);
+        let warnings = report.warnings.iter().filter(|_| !is_quiz);
         errors
             .take(MAX_ERRORS)
             .chain(more)
             .chain(reading)
-            .chain(
-                report
-                    .warnings
-                    .iter()
-                    .map(|warning| notes::warning(warning, state.text)),
-            )
+            .chain(warnings.map(|warning| notes::warning(warning, state.text)))
             .collect::<Vec<_>>()
     });
     el("ul")

@@ -158,6 +158,7 @@ pub(crate) fn dialogs(state: State) -> El {
     on_cleanup(move || {
         if let Some(panels) = state.panels.try_get_value().flatten() {
             panels.free();
+            state.panels.set_value(None);
         }
     });
     el("div").reference(state.dialogs)

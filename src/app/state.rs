@@ -219,6 +219,14 @@ impl State {
         settings::from_pairs(&pairs)
     }
 
+    /// Shows the page in another language.
+    #[cfg(feature = "doors")]
+    pub(crate) fn set_lang(&self, lang: &'static str) {
+        let mut options = PageOptions::clone(&self.options.peek());
+        options.lang = lang;
+        self.options.set(Arc::new(options));
+    }
+
     /// The value of a field, as links write it.
     pub(crate) fn value(&self, key: &str) -> String {
         field(key)

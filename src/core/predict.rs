@@ -12,6 +12,7 @@ pub mod judge;
 mod number;
 pub mod question;
 pub mod rounds;
+pub mod session;
 pub mod slips;
 
 pub use answer::{AnswerError, AnswerStyle, Quantity, parse_answer};

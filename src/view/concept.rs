@@ -1,6 +1,7 @@
 //! The short course: what the cache keeps, why thinking fills it, where it lies, when the formula ends. Sections of blocks,
 //! filled with the scenario's numbers; the page draws them.
 
+pub mod pages;
 pub mod sources;
 
 use crate::core::engines::exact::BLOCK_SIZE;

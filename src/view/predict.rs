@@ -5,7 +5,8 @@ mod slip_words;
 use crate::core::predict::answer::{AnswerError, AnswerStyle, Dimension, MAX_CHARS, Unit, Word};
 use crate::core::predict::judge::{Change, FollowUp, FollowUpVerdict, Verdict};
 use crate::core::predict::question::{Question, Situation, Variant};
-use crate::core::predict::rounds::{Level, Summary};
+use crate::core::predict::rounds::{HINTS, Level, Summary};
+use crate::core::predict::session::{Reply, Session};
 use crate::core::predict::slips::{self, SlipId};
 use crate::core::report::LayerReport;
 use crate::core::scenario::cut;
@@ -609,6 +610,48 @@ impl<'a> Words<'a> {
                 text: text.unknown_after_question().to_owned(),
                 ..Said::default()
             },
+        }
+    }
+
+    /// `Question 1 of 7`.
+    pub fn step(&self, session: &Session) -> String {
+        let (n, of) = session.place();
+        self.n_of(self.text.step(), n as u64, of as u64)
+    }
+
+    /// The button for the hint after this many: `Hint 1 of 3`.
+    pub fn hint_button(&self, taken: u32) -> String {
+        let next = (taken + 1).min(HINTS);
+        self.n_of(self.text.hint(), next.into(), HINTS.into())
+    }
+
+    fn n_of(&self, template: &str, n: u64, of: u64) -> String {
+        let numbers = self.numbers();
+        let (n, of) = (numbers.integer(n), numbers.integer(of));
+        fill(template, &[("n", &n), ("of", &of)])
+    }
+
+    /// What is said to the last answer of a session; `None` where there was none, or it could not be read.
+    pub fn reply(&self, session: &Session) -> Option<Said> {
+        match session.reply()? {
+            Reply::Verdict(typed, verdict) => {
+                let situation = Situation::new(&session.round().scenario);
+                Some(self.verdict(&situation, session.question()?, typed, verdict))
+            }
+            Reply::FollowUp(typed, follow_up, verdict) => {
+                Some(self.follow_up_verdict(follow_up, typed, verdict))
+            }
+            Reply::Unreadable(..) => None,
+        }
+    }
+
+    /// Why the last answer of a session could not be read; empty where it could.
+    pub fn unreadable(&self, session: &Session) -> String {
+        match (session.reply(), session.asked()) {
+            (Some(Reply::Unreadable(typed, error)), Some((_, question))) => {
+                self.error(question, typed, error)
+            }
+            _ => String::new(),
         }
     }
 

@@ -2,12 +2,10 @@
 //!
 //! A field is a template: `{name}` stands for a value, and `{name?token|tokens}` for the first word when that value is
 //! written `1`, else for the second. English is a constant; another language is a value of the same type (a missing
-//! sentence does not compile) that reaches the page as JSON. So a new sentence is two lines: one in its table here, one in
+//! sentence does not compile) that reaches the page as a file of lines, see [`Messages::to_lines`]. So a new sentence is two lines: one in its table here, one in
 //! `text/zh`.
 
 use std::borrow::Cow;
-
-use serde_json::{Map, Value};
 
 pub mod charts;
 pub mod concept;
@@ -69,6 +67,13 @@ macro_rules! texts {
                 $($field: std::borrow::Cow::Borrowed($english),)*
             };
 
+            pub(super) const N_FIELDS: usize = [$(stringify!($field)),*].len();
+
+            /// The sentences in the order of the table, a line each.
+            pub(super) fn read(lines: &mut $crate::view::text::Lines) -> Self {
+                Self { $($field: $crate::view::text::next(lines),)* }
+            }
+
             /// The sentence with this name.
             pub fn get(&self, name: &str) -> Option<&str> {
                 match name {
@@ -129,11 +134,11 @@ pub static ENGLISH: Messages = Messages {
     #[cfg(feature = "doors")]
     panels: PanelText::ENGLISH,
     #[cfg(feature = "doors")]
+    working: WorkingText::ENGLISH,
+    #[cfg(feature = "doors")]
     files: FilesText::ENGLISH,
     #[cfg(feature = "doors")]
     layers: LayersText::ENGLISH,
-    #[cfg(feature = "doors")]
-    working: WorkingText::ENGLISH,
     notes: NoteText::ENGLISH,
 };
 
@@ -161,55 +166,76 @@ impl Messages {
         self.panels
             .for_each(&mut |name, text| visit("panels", name, text));
         #[cfg(feature = "doors")]
+        self.working
+            .for_each(&mut |name, text| visit("working", name, text));
+        #[cfg(feature = "doors")]
         self.files
             .for_each(&mut |name, text| visit("files", name, text));
         #[cfg(feature = "doors")]
         self.layers
             .for_each(&mut |name, text| visit("layers", name, text));
-        #[cfg(feature = "doors")]
-        self.working
-            .for_each(&mut |name, text| visit("working", name, text));
         self.notes
             .for_each(&mut |name, text| visit("notes", name, text));
     }
 
-    /// The words as one flat object, `"charts.tokens_title": "…"`.
-    pub fn to_json(&self) -> Value {
-        let mut res = Map::new();
-        self.clone().for_each(&mut |group, name, text| {
-            res.insert(key(group, name), Value::from(text.clone().into_owned()));
-        });
-        Value::Object(res)
-    }
-
-    /// Reads what [`Self::to_json`] wrote.
-    ///
-    /// # Errors
-    ///
-    /// The key of the first sentence that is missing or has other placeholders than the English one: a page never shows
-    /// half a language.
-    pub fn from_json(value: &Value) -> Result<Self, String> {
-        let mut res = ENGLISH.clone();
-        let mut wrong = None;
-        res.for_each(&mut |group, name, text| {
-            let key = key(group, name);
-            match value.get(&key).and_then(Value::as_str) {
-                Some(given) if placeholders(given) == placeholders(text) => {
-                    *text = Cow::Owned(given.to_owned());
-                }
-                Some(_) | None => wrong = wrong.take().or(Some(key)),
+    /// Every sentence in a line of its own, in the order of the tables; those of the first view only, or all.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn to_lines(&self, is_first_view: bool) -> String {
+        let mut res = String::new();
+        self.clone().for_each(&mut |group, _, text| {
+            if !is_first_view
+                || !matches!(group, "fleet" | "panels" | "working" | "files" | "layers")
+            {
+                res.push_str(text);
+                res.push('\n');
             }
         });
-        wrong.map_or(Ok(res), Err)
+        res
+    }
+
+    /// Reads what [`Self::to_lines`] wrote for this module: a page with words of another version, or a part of them, is
+    /// none. The files' names change with what is in them, so that this does not happen by itself.
+    pub fn from_lines(text: &'static str) -> Option<Self> {
+        let mut n_lines = 1;
+        n_lines += UnitText::N_FIELDS + ChartText::N_FIELDS + FieldText::N_FIELDS;
+        n_lines += PageText::N_FIELDS + NoteText::N_FIELDS;
+        #[cfg(feature = "doors")]
+        {
+            n_lines += FleetText::N_FIELDS + PanelText::N_FIELDS + WorkingText::N_FIELDS;
+            n_lines += FilesText::N_FIELDS + LayersText::N_FIELDS;
+        }
+        if text.split_terminator('\n').count() != n_lines {
+            return None;
+        }
+        let lines = &mut text.split_terminator('\n');
+        Some(Self {
+            lang: next(lines),
+            units: UnitText::read(lines),
+            charts: ChartText::read(lines),
+            fields: FieldText::read(lines),
+            page: PageText::read(lines),
+            #[cfg(feature = "doors")]
+            fleet: FleetText::read(lines),
+            #[cfg(feature = "doors")]
+            panels: PanelText::read(lines),
+            #[cfg(feature = "doors")]
+            working: WorkingText::read(lines),
+            #[cfg(feature = "doors")]
+            files: FilesText::read(lines),
+            #[cfg(feature = "doors")]
+            layers: LayersText::read(lines),
+            notes: NoteText::read(lines),
+        })
     }
 }
 
-fn key(group: &str, name: &str) -> String {
-    if group.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{group}.{name}")
-    }
+/// The lines of a file of words.
+type Lines = std::str::SplitTerminator<'static, char>;
+
+/// The next sentence. Its own function, so that a table of hundreds is hundreds of calls.
+#[inline(never)]
+fn next(lines: &mut Lines) -> Text {
+    Cow::Borrowed(lines.next().unwrap_or_default())
 }
 
 /// A piece of a template.
@@ -305,19 +331,50 @@ pub fn direction(lang: &str) -> &'static str {
     }
 }
 
-/// The files of words that the page loads when it needs them: name and content. `en-predict.json` and `en-concept.json`
-/// are long texts that the first view does not show; `zh.json` holds the page in another language. They are not in the
-/// module that the page starts with, and so not in a build for it.
+/// The files of words that are loaded when they are needed: name and content. `LANG-page.txt` holds the first view in
+/// another language, `LANG-panels.txt` what the module of the panels says; `LANG-predict.json` and `LANG-concept.json` are
+/// long texts of theirs.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn exports() -> Vec<(String, String)> {
-    [
-        ("en-predict", predict::PredictWords::ENGLISH.to_json()),
-        ("en-concept", concept::ConceptWords::ENGLISH.to_json()),
-        ("zh", zh::MESSAGES.to_json()),
-        ("zh-predict", zh::PREDICT.to_json()),
-        ("zh-concept", zh::CONCEPT.to_json()),
+    let mut res = long_texts(
+        "en",
+        &predict::PredictWords::ENGLISH,
+        &concept::ConceptWords::ENGLISH,
+    );
+    res.extend(files_of("zh", &zh::MESSAGES, &zh::PREDICT, &zh::CONCEPT));
+    res
+}
+
+/// The files of a language, called `lang`.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn files_of(
+    lang: &str,
+    messages: &Messages,
+    predict: &predict::PredictWords,
+    concept: &concept::ConceptWords,
+) -> Vec<(String, String)> {
+    let mut res = vec![
+        (format!("{lang}-page.txt"), messages.to_lines(true)),
+        (format!("{lang}-panels.txt"), messages.to_lines(false)),
+    ];
+    res.extend(long_texts(lang, predict, concept));
+    res
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn long_texts(
+    lang: &str,
+    predict: &predict::PredictWords,
+    concept: &concept::ConceptWords,
+) -> Vec<(String, String)> {
+    vec![
+        (
+            format!("{lang}-predict.json"),
+            predict.to_json().to_string(),
+        ),
+        (
+            format!("{lang}-concept.json"),
+            concept.to_json().to_string(),
+        ),
     ]
-    .into_iter()
-    .map(|(name, words)| (format!("{name}.json"), words.to_string()))
-    .collect()
 }

@@ -7,6 +7,7 @@ mod bench;
 mod doors;
 mod driver;
 mod files;
+mod learn;
 mod page;
 mod requests;
 mod tests;
@@ -44,7 +45,7 @@ fn run(word: &str) -> Result<usize> {
         dist_dir().join("index.html").is_file(),
         "there is no dist/: run cargo xtask dist first"
     );
-    let port = server::spawn(vec![
+    let mut mounts = vec![
         Mount {
             path: PATH.into(),
             folder: dist_dir(),
@@ -53,7 +54,9 @@ fn run(word: &str) -> Result<usize> {
             path: "/some/pages/".into(),
             folder: root().join("tests/browser/pages"),
         },
-    ])?;
+    ];
+    mounts.extend(learn::folders()?);
+    let port = server::spawn(mounts)?;
     let base = format!("http://127.0.0.1:{port}{PATH}");
     let driver = Driver::start(setup::browser()?)?;
     let runtime = tokio::runtime::Builder::new_current_thread()

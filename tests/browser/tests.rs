@@ -13,6 +13,10 @@ use crate::doors::{
     prints_on_two_sheets, sandbox_without_an_origin, scenario_and_working_as_files, twenty_frames,
 };
 use crate::files::{gguf_dropped, logs_pasted, several_files_at_once};
+use crate::learn::{
+    another_language, concept_opens, predict_by_keyboard, predict_by_link, typical_requests,
+    words_find_their_place,
+};
 use crate::page::Page;
 use crate::requests::{fixed_by_a_button, many_requests, price_and_turns};
 use crate::tools::{tools_see_trouble, tools_use_real_events};
@@ -73,6 +77,12 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     code_for_a_course,
     scenario_and_working_as_files,
     prints_on_two_sheets,
+    predict_by_keyboard,
+    predict_by_link,
+    concept_opens,
+    typical_requests,
+    another_language,
+    words_find_their_place,
 ];
 
 /// Tokens of the default scenario beside the thinking.
@@ -498,11 +508,13 @@ async fn broken_link(page: &Page<'_>) -> Result<()> {
 async fn nothing_is_fetched_after_loading(page: &Page<'_>) -> Result<()> {
     page.open("").await?;
     page.shows("total-tokens", "4,812").await?;
-    // The importer is loaded behind the page.
-    page.until(
-        "performance.getEntriesByType('resource').some((entry) => /doors_bg/.test(entry.name) && 0 < entry.responseEnd)",
-    )
-    .await?;
+    // The importer is loaded behind the page, and so are the words of the panels.
+    for file in ["doors_bg", "en-predict", "en-concept"] {
+        page.until(&format!(
+            "performance.getEntriesByType('resource').some((entry) => /{file}/.test(entry.name) && 0 < entry.responseEnd)",
+        ))
+        .await?;
+    }
     let loaded = page.requests().await?;
     for name in ["page_bg", "doors_bg"] {
         let count = loaded.iter().filter(|url| url.contains(name)).count();

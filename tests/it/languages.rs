@@ -291,16 +291,28 @@ fn languages_go_through_their_files() {
             "en-concept.json",
             "en-predict.json",
             "zh-concept.json",
+            "zh-page.txt",
+            "zh-panels.txt",
             "zh-predict.json",
-            "zh.json"
         ]
     );
     let json = |name: &str| -> serde_json::Value {
         serde_json::from_str(&files[name]).expect("it is JSON")
     };
+    let all: &str = Box::leak(files["zh-panels.txt"].clone().into_boxed_str());
+    assert_eq!(Messages::from_lines(all).as_ref(), Some(&zh::MESSAGES));
+    // The page's own module reads as many lines as it has words.
+    let english = ENGLISH.to_lines(true);
     assert_eq!(
-        Messages::from_json(&json("zh.json")).as_ref(),
-        Ok(&zh::MESSAGES)
+        files["zh-page.txt"].lines().count(),
+        english.lines().count()
+    );
+    let first_view: Vec<&str> = files["zh-page.txt"].lines().collect();
+    assert!(
+        first_view
+            .iter()
+            .all(|line| all.lines().any(|other| other == *line)),
+        "the first view's words are among all"
     );
     assert_eq!(
         PredictText::from_json(&json("zh-predict.json")),
@@ -336,12 +348,15 @@ fn languages_that_nobody_speaks() {
                 language.len()
             );
         }
-        for (name, content) in pseudo.exports() {
-            let value: serde_json::Value = serde_json::from_str(&content).expect("it is JSON");
-            if name == format!("{}.json", pseudo.lang()) {
-                assert_eq!(Messages::from_json(&value), Ok(pseudo.messages()));
-            }
-        }
+        // It comes in the place of a real language.
+        let names = |files: Vec<(String, String)>| -> Vec<String> {
+            files.into_iter().map(|(name, _)| name).collect()
+        };
+        let of_zh: Vec<_> = names(exports())
+            .into_iter()
+            .filter(|name| name.starts_with("zh-"))
+            .collect();
+        assert_eq!(names(pseudo.exports("zh")), of_zh);
     }
     let long = Pseudo::Long.messages();
     assert_eq!(long.page.reset, "Réšétøøø");

@@ -25,6 +25,7 @@ mod presets;
 mod price;
 mod report;
 mod serve;
+mod session;
 mod smi;
 mod speed;
 mod text;

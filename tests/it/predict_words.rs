@@ -477,12 +477,11 @@ fn an_answer_to_a_follow_up() {
 #[test]
 fn the_files_of_words_are_small() {
     for (name, content) in exports() {
-        assert!(
-            name.ends_with(".json") && content.len() < 100_000,
-            "{name}: {}",
-            content.len()
-        );
-        let value: serde_json::Value = serde_json::from_str(&content).expect("it is JSON");
-        assert!(value.is_object(), "{name}");
+        let range = 5_000..50_000;
+        assert!(range.contains(&content.len()), "{name}: {}", content.len());
+        if name.ends_with(".json") {
+            let value: serde_json::Value = serde_json::from_str(&content).expect("it is JSON");
+            assert!(value.is_object(), "{name}");
+        }
     }
 }

@@ -31,24 +31,23 @@ fn placeholders_are_filled() {
     assert_eq!(placeholders("{b} {a} {b?one|many}"), ["a", "b"]);
 }
 
+/// A file of words, as it is there once it is loaded.
+fn file(text: &str) -> &'static str {
+    Box::leak(text.to_owned().into_boxed_str())
+}
+
 #[test]
-fn a_language_goes_through_json() {
-    let json = ENGLISH.to_json();
-    assert_eq!(Messages::from_json(&json).as_ref(), Ok(&ENGLISH));
-    let mut missing = json.clone();
-    missing
-        .as_object_mut()
-        .map(|object| object.remove("charts.tokens_title"));
-    assert_eq!(
-        Messages::from_json(&missing),
-        Err("charts.tokens_title".to_owned())
-    );
-    let mut other = json;
-    other["units.gibibytes"] = "{m} GiB".into();
-    assert_eq!(
-        Messages::from_json(&other),
-        Err("units.gibibytes".to_owned())
-    );
+fn a_language_goes_through_lines() {
+    let lines = ENGLISH.to_lines(false);
+    assert_eq!(Messages::from_lines(file(&lines)).as_ref(), Some(&ENGLISH));
+    let more = format!("{lines}one more\n");
+    let (fewer, _) = lines.split_at(lines.len() / 2);
+    for other in ["", fewer, &more, &ENGLISH.to_lines(true)] {
+        assert_eq!(Messages::from_lines(file(other)), None);
+    }
+    ENGLISH.clone().for_each(&mut |group, name, text| {
+        assert!(!text.contains('\n'), "{group}.{name} is more than a line");
+    });
 }
 
 #[test]

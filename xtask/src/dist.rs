@@ -12,6 +12,7 @@
 //! | `kvscope-scorm12.zip` | that file for course platforms, with `xtask/scorm/` |
 //! | `how-we-know.html` | `docs/how-we-know.md`, see `know.rs`; it has no scripts and a style sheet of its own |
 //! | `pkg/frame-HASH.js` | `src/app/frame.js`, which a page in a frame loads |
+//! | `pkg/text/NAME-HASH.json` | words that are loaded when they are needed, from `src/view/text` |
 //! | `pkg/kvscope.js` | the lasting name: one line that re-exports the hashed file |
 //! | `pkg/kvscope_bg.wasm` | the module of the functions under a lasting name, for those who fetch it themselves and hand it to `init`; nothing of ours loads it |
 //! | `pkg/kvscope.d.ts`, `pkg/README.md`, `pkg/package.json` | `src/app/api.d.ts`; `docs/package.md`; written here |
@@ -179,17 +180,8 @@ impl Site {
         for wasm::Module { name, wasm, js } in modules {
             let wasm_name = hashed(&format!("pkg/{name}_bg.wasm"), &wasm);
             let js_name = hashed(&format!("pkg/{name}.js"), js.as_bytes());
-            for (plain, hashed) in [
-                (format!("./{name}.js"), &js_name),
-                (format!("./{name}_bg.wasm"), &wasm_name),
-            ] {
-                let quoted = format!("'{plain}'");
-                ensure!(
-                    entry.matches(&quoted).count() == 1,
-                    "api.js does not name {plain} once"
-                );
-                entry = entry.replace(&quoted, &format!("'./{}'", in_pkg(hashed)));
-            }
+            name_hashed(&mut entry, &format!("{name}.js"), &js_name)?;
+            name_hashed(&mut entry, &format!("{name}_bg.wasm"), &wasm_name)?;
             if name == "doors" {
                 self.files
                     .insert("pkg/kvscope_bg.wasm".into(), wasm.clone());
@@ -199,6 +191,13 @@ impl Site {
             hashed_names.extend([in_pkg(&js_name).to_owned(), in_pkg(&wasm_name).to_owned()]);
             self.files.insert(js_name, js.into_bytes());
             self.files.insert(wasm_name, wasm);
+        }
+        for (name, words) in kvscope::view::text::exports() {
+            let plain = format!("text/{name}");
+            let name = hashed(&format!("pkg/{plain}"), words.as_bytes());
+            name_hashed(&mut entry, &plain, &name)?;
+            hashed_names.push(in_pkg(&name).to_owned());
+            self.files.insert(name, words.into_bytes());
         }
         let entry = js_without_comments(&entry);
         let entry_name = hashed("pkg/kvscope.js", entry.as_bytes());
@@ -369,6 +368,17 @@ fn hashed(name: &str, bytes: &[u8]) -> String {
         Some((stem, extension)) => format!("{stem}-{hash}.{extension}"),
         None => format!("{name}-{hash}"),
     }
+}
+
+/// Gives a file that `entry` names once, as `'./PLAIN'`, its hashed name.
+fn name_hashed(entry: &mut String, plain: &str, hashed: &str) -> Result<()> {
+    let quoted = format!("'./{plain}'");
+    ensure!(
+        entry.matches(&quoted).count() == 1,
+        "api.js does not name {plain} once"
+    );
+    *entry = entry.replace(&quoted, &format!("'./{}'", in_pkg(hashed)));
+    Ok(())
 }
 
 fn in_pkg(name: &str) -> &str {

@@ -69,9 +69,21 @@ pub(crate) fn offline(parts: &Parts<'_>) -> Result<String> {
             module.name
         )
     });
+    let words = kvscope::view::text::exports()
+        .into_iter()
+        .map(|(name, words)| {
+            ensure!(
+                !words.contains("</script"),
+                "{name} would end its element early"
+            );
+            Ok(format!(
+                "<script type=\"text/plain\" id=\"text/{name}\">{words}</script>\n"
+            ))
+        });
     let res = [
         &html[..open],
         &wasm.collect::<String>(),
+        &words.collect::<Result<String>>()?,
         &html[open..start],
         &script,
         &html[end..],
@@ -129,6 +141,12 @@ fn script(parts: &Parts<'_>, boot: &str) -> Result<String> {
             ensure!(entry.contains(&from), "api.js lacks {from}");
             entry = entry.replace(&from, &to);
         }
+    }
+    for (name, _) in kvscope::view::text::exports() {
+        let from = format!("new URL('./text/{name}', import.meta.url)");
+        ensure!(entry.contains(&from), "api.js lacks {from}");
+        let to = format!("document.getElementById('text/{name}').textContent");
+        entry = entry.replace(&from, &to);
     }
     res += &format!("const kvscope = {};\n", as_value(&entry)?);
     res += &format!("const frame = {};\n", as_value(parts.frame)?);

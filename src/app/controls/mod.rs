@@ -9,6 +9,7 @@ use crate::core::scenario::FIELDS;
 use crate::view::fields;
 
 use super::el::{El, el, list};
+use super::rooms;
 use super::state::state;
 
 /// The groups of the panel: the fields that are always there, and those behind "more".
@@ -89,6 +90,7 @@ fn controls_group(
     el("fieldset")
         .flag_with("hidden", move || first().is_empty() && !has_more())
         .child(el("legend").text(fields::group_label(state.text, group)))
+        .children((group == "request").then(|| rooms::panel("lengths")))
         .child(list(first, |key| row(key).view()))
         .child(
             el("details")

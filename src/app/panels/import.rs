@@ -37,6 +37,11 @@ impl Door {
         }
     }
 
+    /// The same door with the words of another language.
+    pub(crate) fn speaking(self, state: State) -> Self {
+        Self { state, ..self }
+    }
+
     /// Takes files or texts; when none can be read, it says what they are and leaves the scenario.
     pub(crate) fn take(self, sources: Vec<JsValue>) {
         if sources.is_empty() {

@@ -12,10 +12,13 @@ use web_sys::HtmlElement;
 use super::browser;
 use super::cell::Cell;
 use super::el::{El, el};
+use super::language;
 use super::options::PageOptions;
 use super::state::State;
+use crate::core::predict::rounds::LINK_KEYS;
 use crate::view::charts;
 
+mod concept;
 mod controls;
 pub(crate) mod data;
 mod embed;
@@ -23,8 +26,11 @@ mod figure;
 mod fit;
 mod import;
 mod layers;
+mod lengths;
 mod models;
+mod nav;
 mod near;
+mod predict;
 mod read;
 mod section;
 mod serve;
@@ -33,12 +39,15 @@ mod speed;
 mod styles;
 mod turns;
 mod widgets;
+mod words;
 mod working;
 
 /// The panels of one mount.
 #[wasm_bindgen(skip_typescript)]
 pub struct Panels {
     state: State,
+    /// The same with the words of the language that is spoken.
+    spoken: StoredValue<State, LocalStorage>,
     door: import::Door,
     owner: Owner,
     /// The fragment that both sides know.
@@ -56,8 +65,10 @@ pub fn open_panels(root: HtmlElement, fragment: &str, change: js_sys::Function) 
     let (state, known, door) = owner.with(|| {
         let state = State::from_fragment(fragment, PageOptions::default());
         let known = Cell::new(untrack(|| state.fragment()));
+        provide(state);
         (state, known, import::Door::new(state))
     });
+    let spoken = owner.with(|| StoredValue::new_local(state));
     let tell = StoredValue::new_local(change);
     let follow = move || {
         let fragment = state.fragment();
@@ -69,13 +80,17 @@ pub fn open_panels(root: HtmlElement, fragment: &str, change: js_sys::Function) 
     };
     let root = owner.with(|| {
         mount_to(root, move || {
-            provide_context(state);
             Effect::new(move |_| follow());
-            dialogs(door).view()
+            language::speaking(state, move |state| {
+                spoken.set_value(state);
+                provide_context(state);
+                dialogs(door.speaking(state)).view()
+            })
         })
     });
     Panels {
         state,
+        spoken,
         door,
         owner,
         known,
@@ -89,15 +104,17 @@ impl Panels {
     /// Shows a panel in an element.
     #[wasm_bindgen(skip_typescript)]
     pub fn show(&mut self, element: HtmlElement, id: &str) {
-        let Some(panel) = panel(id) else { return };
-        let state = self.state;
+        let (state, id) = (self.state, id.to_owned());
+        let key = id.clone();
         let handle = self.owner.with(|| {
             mount_to(element, move || {
-                provide_context(state);
-                panel().view()
+                language::speaking(state, move |state| {
+                    provide_context(state);
+                    panel(&id).view()
+                })
             })
         });
-        self.shown.insert(id.to_owned(), Box::new(handle));
+        self.shown.insert(key, Box::new(handle));
     }
 
     /// Takes a panel away.
@@ -109,7 +126,7 @@ impl Panels {
     /// Opens a dialog, or the part of a panel that `detail` names.
     #[wasm_bindgen(skip_typescript)]
     pub fn open(&self, dialog: &str, detail: &str) {
-        let known = ["import", "models", "share", "working"];
+        let known = ["import", "lengths", "models", "predict", "share", "working"];
         let id = known.into_iter().find(|id| *id == dialog);
         self.state.detail.set(detail.to_owned());
         self.state.dialog.set(id.unwrap_or_default());
@@ -118,7 +135,9 @@ impl Panels {
     /// Reads what was dropped: files, or a text.
     #[wasm_bindgen(skip_typescript)]
     pub fn give(&self, files: js_sys::Array) {
-        self.door.take(files.to_vec());
+        self.door
+            .speaking(self.spoken.get_value())
+            .take(files.to_vec());
     }
 
     /// Follows the page.
@@ -132,23 +151,35 @@ impl Panels {
     }
 }
 
-/// The panels by id.
-fn panel(id: &str) -> Option<Box<dyn Fn() -> El>> {
+/// What panels keep while they are not shown.
+fn provide(state: State) {
+    provide_context(predict::Quiz::new(state));
+    let options = untrack(|| state.options());
+    let is_key = |(key, _): &(String, String)| LINK_KEYS.contains(&key.as_str());
+    if options.embed.is_none() && options.panel_pairs.iter().any(is_key) {
+        state.dialog.set("predict");
+    }
+}
+
+/// The panels by id; nothing for one that is none.
+fn panel(id: &str) -> El {
     if let Some(chart) = id.strip_prefix("data-").and_then(charts::get) {
-        return Some(Box::new(move || {
-            let state = super::state::state();
-            data::data(chart.id, move || state.chart(chart))
-        }));
+        let state = super::state::state();
+        return data::data(chart.id, move || state.chart(chart));
     }
     match id {
-        "layers" => Some(Box::new(layers::map)),
-        "read" => Some(Box::new(read::read)),
-        "working" => Some(Box::new(working::working)),
-        "fit" => Some(Box::new(fit::fit)),
-        "speed" => Some(Box::new(speed::speed)),
-        "turns" => Some(Box::new(turns::turns)),
-        "serve" => Some(Box::new(serve::serve)),
-        _ => None,
+        "concept" => concept::concept(),
+        "fit" => fit::fit(),
+        "layers" => layers::map(),
+        "lengths" => lengths::lengths(),
+        "nav" => nav::nav(),
+        "predict" => predict::predict(),
+        "read" => read::read(),
+        "serve" => serve::serve(),
+        "speed" => speed::speed(),
+        "turns" => turns::turns(),
+        "working" => working::working(),
+        _ => el("div"),
     }
 }
 
@@ -156,6 +187,8 @@ fn panel(id: &str) -> Option<Box<dyn Fn() -> El>> {
 fn dialogs(door: import::Door) -> El {
     el("div")
         .child(import::import(door))
+        .child(lengths::lengths_dialog())
         .child(models::models())
+        .child(predict::predict_dialog())
         .child(share::share())
 }

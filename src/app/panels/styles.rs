@@ -8,7 +8,11 @@ use wasm_bindgen::prelude::*;
 
 use crate::app::browser;
 
-const STYLES: &str = include_str!("panels.css");
+const STYLES: &str = concat!(
+    include_str!("panels.css"),
+    include_str!("predict.css"),
+    include_str!("concept.css"),
+);
 
 #[wasm_bindgen]
 extern "C" {

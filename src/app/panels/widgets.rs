@@ -40,6 +40,7 @@ pub(crate) fn modal(
         button("✕", move || state.dialog.set("")).attr("aria-label", &*state.text.page.close);
     el("dialog")
         .reference(dialog)
+        .class(format!("dialog-{id}"))
         .testid(id)
         .attr("aria-label", title)
         .on("close", move |_| {

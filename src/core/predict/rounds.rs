@@ -112,6 +112,12 @@ pub const SEED: Bounds = Bounds {
     is_log: false,
 };
 
+/// A seed from a random number, 0 to 1.
+pub fn seed(random: f64) -> u64 {
+    let range = (SEED.max - SEED.min + 1) as f64;
+    ((random * range) as u64).min(SEED.max)
+}
+
 /// A scenario and the questions about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Round {

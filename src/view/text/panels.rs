@@ -5,6 +5,10 @@ use super::texts;
 texts! {
     /// Panels and dialogs.
     pub struct PanelText {
+        predict: "Predict first",
+        concept: "Concept",
+        language: "Language",
+        words_missing: "These words could not be loaded. Load the page again.",
         group_lengths: "Typical requests",
         lengths_chat_question: "A chat question",
         lengths_logic_puzzle: "A logic puzzle",

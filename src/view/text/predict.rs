@@ -28,6 +28,7 @@ loaded_texts! {
         level_3: "windows, latent rows, GPUs and limits",
         yes: "Yes",
         no: "No",
+        link_label: "A link to these questions",
         working_title: "The working",
         given_title: "Given",
 

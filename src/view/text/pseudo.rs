@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::concept::ConceptWords;
 use super::predict::PredictWords;
-use super::{ENGLISH, Messages, Piece, Text, pieces};
+use super::{ENGLISH, Messages, Piece, Text, files_of, pieces};
 
 /// A language made by rule from the English one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,23 +62,9 @@ impl Pseudo {
         res
     }
 
-    /// Its files, as [`exports`](super::exports) has those of real languages.
-    pub fn exports(self) -> Vec<(String, String)> {
-        let lang = self.lang();
-        vec![
-            (
-                format!("{lang}.json"),
-                self.messages().to_json().to_string(),
-            ),
-            (
-                format!("{lang}-predict.json"),
-                self.predict().to_json().to_string(),
-            ),
-            (
-                format!("{lang}-concept.json"),
-                self.concept().to_json().to_string(),
-            ),
-        ]
+    /// Its files in place of those of the language `lang`, so that a page can be shown in it.
+    pub fn exports(self, lang: &str) -> Vec<(String, String)> {
+        files_of(lang, &self.messages(), &self.predict(), &self.concept())
     }
 
     fn translated(self, template: &str) -> Text {

@@ -4,6 +4,10 @@ use super::words;
 use crate::view::text::PanelText;
 
 pub(super) const PANELS: PanelText = words!(PanelText {
+    predict: "先猜后看",
+    concept: "概念",
+    language: "语言",
+    words_missing: "这部分文字没能加载，请重新加载页面。",
     group_lengths: "典型请求",
     lengths_chat_question: "聊天提问",
     lengths_logic_puzzle: "逻辑谜题",

@@ -24,6 +24,7 @@ pub const PREDICT: PredictWords = words!(PredictWords {
     level_3: "滑动窗口、潜在注意力、多 GPU 与上限",
     yes: "是",
     no: "否",
+    link_label: "这些题目的链接",
     working_title: "解答",
     given_title: "已知",
 
