@@ -7,7 +7,7 @@ use super::fit;
 use super::layer::LayerKind;
 use super::life::{self, LifePoint};
 use super::model::{ImportNote, LayerGroup};
-use super::scenario::{FieldKind, ParallelSize, Scenario, field};
+use super::scenario::{EngineKind, FieldKind, ParallelSize, Scenario, field};
 use super::setup::{Budget, PhaseBytes, Request, Setup};
 use super::speed::{self, Parallel, RequestSpeed, RequestTokens, SpeedConstants, SpeedInputs};
 use super::units::{Bytes, ElementFormat, MAX_EXACT_INTEGER, Scale, Tokens};
@@ -181,6 +181,36 @@ pub enum Warning {
         context_tokens: Tokens,
         /// Tokens of the engine.
         max_model_len: Tokens,
+    },
+    /// The engine does not start: its pool does not hold one sequence of the longest length.
+    MaxModelLenDoesNotFit {
+        /// The longest length.
+        max_model_len: Tokens,
+        /// Bytes that it needs on each GPU.
+        needed_bytes: Bytes,
+        /// Bytes of the pool there.
+        pool_bytes: Bytes,
+        /// The longest length that fits.
+        max_model_len_that_fits: Tokens,
+    },
+    /// Ranks do not divide among the GPUs that share a sequence; engines refuse this.
+    ContextParallelNotDivisible {
+        /// GPUs that share a sequence.
+        decode_context_parallel_size: u32,
+        /// Ranks.
+        tensor_parallel_size: u32,
+    },
+    /// A quantized V needs flash attention.
+    FormatNeedsFlashAttn {
+        /// The format of V.
+        format: &'static str,
+    },
+    /// More KV heads than query heads; engines refuse this.
+    KvHeadsAboveQueryHeads {
+        /// KV heads.
+        num_key_value_heads: u32,
+        /// Query heads.
+        num_attention_heads: u32,
     },
     /// More ranks than KV heads: heads are replicated.
     KvHeadsReplicated {
@@ -374,9 +404,9 @@ pub fn report(scenario: &Scenario) -> Report {
         pipeline_parallel_size: scenario.pipeline_parallel_size,
         data_parallel_size: scenario.data_parallel_size,
     };
-    let warnings = warnings(&setup, &budget, &kv_cache, &hbm);
-    let assumptions = assumptions(&setup, &budget, &groups, tokens.total);
     let engine = engines::report(&setup);
+    let warnings = warnings(&setup, &budget, &kv_cache, &hbm, &engine);
+    let assumptions = assumptions(&setup, &budget, &groups, tokens.total);
     let speed = speed_report(&setup, &speed_inputs, &constants);
     Report {
         model,
@@ -632,6 +662,10 @@ fn fit_report(
     max_concurrency: u64,
 ) -> FitReport {
     let max_thinking_tokens = fit::max_thinking_tokens(setup, budget.room());
+    let taken = setup
+        .scenario
+        .prompt_tokens
+        .plus(setup.scenario.answer_tokens);
     let by_mean = if kv_cache.mean_bytes.0 == 0 {
         u128::from(max_concurrency)
     } else {
@@ -651,8 +685,8 @@ fn fit_report(
             budget.room(),
         ),
         max_thinking_tokens,
-        is_limited_by_context: max_thinking_tokens == Some(fit::thinking_limit(setup))
-            && fit::longest_sequence(setup.scenario).is_some(),
+        is_limited_by_context: fit::longest_sequence(setup.scenario)
+            .is_some_and(|longest| max_thinking_tokens == Some(longest.minus(taken))),
         min_tensor_parallel_size: Setup::smallest_fitting(setup.scenario)
             .map(|setup| setup.tensor_parallel_size),
     }
@@ -663,6 +697,7 @@ fn warnings(
     budget: &Budget,
     kv_cache: &KvCacheReport,
     hbm: &HbmReport,
+    engine: &EngineReport,
 ) -> Vec<Warning> {
     let mut res = Vec::new();
     let (scenario, model, tp) = (setup.scenario, setup.model, setup.tensor_parallel_size);
@@ -702,6 +737,33 @@ fn warnings(
             max_model_len,
         });
     }
+    // vLLM alone does not start; the others refuse what does not fit when it comes.
+    let needed = engine.needed_bytes.zip(engine.max_model_len_that_fits);
+    if let (EngineKind::Vllm, Some(pool_bytes), Some((needed_bytes, max_model_len_that_fits))) =
+        (scenario.engine.kind, budget.room(), needed)
+        && pool_bytes < needed_bytes
+    {
+        res.push(Warning::MaxModelLenDoesNotFit {
+            max_model_len: setup.max_model_len(),
+            needed_bytes,
+            pool_bytes,
+            max_model_len_that_fits,
+        });
+    }
+    let shared_by = scenario.engine.decode_context_parallel_size;
+    if scenario.engine.kind == EngineKind::Vllm && !tp.is_multiple_of(shared_by.max(1)) {
+        res.push(Warning::ContextParallelNotDivisible {
+            decode_context_parallel_size: shared_by,
+            tensor_parallel_size: tp,
+        });
+    }
+    let v = scenario.kv_cache_dtype.v;
+    if scenario.engine.kind == EngineKind::LlamaCpp
+        && !scenario.engine.flash_attn
+        && 1 < v.block_elements
+    {
+        res.push(Warning::FormatNeedsFlashAttn { format: v.id });
+    }
     let query_heads = model.num_attention_heads;
     if 1 < tp && 0 < query_heads && !query_heads.is_multiple_of(tp) {
         res.push(Warning::HeadsNotDivisible {
@@ -715,6 +777,16 @@ fn warnings(
         .iter()
         .filter_map(|group| group.kind.num_key_value_heads())
         .filter(|heads| 0 < *heads);
+    if let Some(heads) = kv_heads
+        .clone()
+        .max()
+        .filter(|heads| 0 < query_heads && query_heads < *heads)
+    {
+        res.push(Warning::KvHeadsAboveQueryHeads {
+            num_key_value_heads: heads,
+            num_attention_heads: query_heads,
+        });
+    }
     if let Some(heads) = kv_heads.min() {
         if heads < tp {
             res.push(Warning::KvHeadsReplicated {

@@ -1,7 +1,7 @@
 //! The row of facts under the sentence, each with its working.
 
 use crate::core::fit::longest_sequence;
-use crate::core::report::{Report, Warning};
+use crate::core::report::{Report, Warning, bounds_of};
 use crate::core::scenario::Scenario;
 use crate::core::units::{Bytes, Tokens};
 
@@ -50,6 +50,20 @@ pub fn facts(scenario: &Scenario, report: &Report, text: &Messages) -> Vec<Fact>
     IDS.iter()
         .filter_map(|id| fact(id, scenario, report, text))
         .collect()
+}
+
+/// A number that a search up to a field's largest value gave: "so many or more" where it ended there.
+pub fn or_more(field: &str, n: u64, text: &Messages) -> String {
+    let shown = text.numbers().integer(n);
+    if is_at_end(field, n) {
+        fill(&text.units.or_more, &[("n", &shown)])
+    } else {
+        shown
+    }
+}
+
+fn is_at_end(field: &str, n: u64) -> bool {
+    bounds_of(field).is_some_and(|bounds| bounds.max <= n)
 }
 
 fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages) -> Option<Fact> {
@@ -106,7 +120,14 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
             } else {
                 &page.fact_fits_no
             };
+            let taken = hbm.weight_bytes + hbm.activation_bytes + hbm.overhead_bytes;
+            let working = if hbm.usable_bytes.minus(taken) == hbm.kv_pool_bytes {
+                &page.working_fits
+            } else {
+                &page.working_fits_pool
+            };
             let values = [
+                ("pool", numbers.bytes_short(hbm.kv_pool_bytes)),
                 ("usable", numbers.bytes_short(hbm.usable_bytes)),
                 ("weights", numbers.bytes_short(hbm.weight_bytes)),
                 (
@@ -131,17 +152,18 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
                 fill(&page.fact_fits, &[("gpus", &gpus)]),
                 match refusal(report) {
                     Some(Refusal::Unknown) => page.fact_fits_unknown.to_string(),
-                    Some(Refusal::Split) => page.fact_fits_refused.to_string(),
+                    Some(Refusal::Refused) => page.fact_fits_refused.to_string(),
                     None => fill(template, &[("size", &all)]),
                 },
-                fill(&page.working_fits, &values),
+                fill(working, &values),
                 !fit.fits || refusal(report).is_some(),
             )
         }
         "max_concurrency" => {
+            let at_once = or_more("num_seqs", fit.max_concurrency, text);
             let values = [
                 ("pool", numbers.bytes_short(hbm.kv_pool_bytes)),
-                ("n", numbers.integer(fit.max_concurrency)),
+                ("n", at_once.clone()),
                 ("mean", numbers.integer(fit.max_concurrency_mean)),
             ];
             let values = values
@@ -149,7 +171,7 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
                 .map(|(name, value)| (*name, value.as_str()));
             (
                 page.fact_concurrency.to_string(),
-                numbers.integer(fit.max_concurrency),
+                at_once,
                 fill(&page.working_concurrency, &values),
                 fit.max_concurrency < u64::from(scenario.num_seqs),
             )
@@ -174,11 +196,19 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
         }
         "longest_thinking" => {
             let value = match fit.max_thinking_tokens {
-                Some(tokens) => numbers.tokens(tokens),
+                Some(Tokens(n)) => fill(
+                    &text.units.tokens,
+                    &[("n", &or_more("thinking_tokens", n, text))],
+                ),
                 None => page.fact_longest_none.to_string(),
             };
             let template = if fit.is_limited_by_context {
                 &page.working_longest_context
+            } else if is_at_end(
+                "thinking_tokens",
+                fit.max_thinking_tokens.unwrap_or_default().0,
+            ) {
+                &page.working_longest_more
             } else {
                 &page.working_longest
             };
@@ -193,7 +223,7 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
         }
         "at_long_thinking" => {
             let long = crate::core::report::LONG_THINKING;
-            let n = numbers.integer(fit.max_concurrency_at_32000);
+            let n = or_more("num_seqs", fit.max_concurrency_at_32000, text);
             let values = [("n", n.as_str())];
             (
                 fill(&page.fact_at_long, &[("n", &numbers.integer(long.0))]),
@@ -223,14 +253,20 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
 enum Refusal {
     /// The weights are not known.
     Unknown,
-    /// Engines refuse the split over GPUs.
-    Split,
+    /// Engines refuse it.
+    Refused,
 }
 
 fn refusal(report: &Report) -> Option<Refusal> {
     report.warnings.iter().find_map(|warning| match warning {
         Warning::WeightsUnknown => Some(Refusal::Unknown),
-        Warning::HeadsNotDivisible { .. } | Warning::StagesEmpty { .. } => Some(Refusal::Split),
+        Warning::HeadsNotDivisible { .. }
+        | Warning::StagesEmpty { .. }
+        | Warning::ContextParallelNotDivisible { .. }
+        | Warning::FormatNeedsFlashAttn { .. }
+        | Warning::KvHeadsAboveQueryHeads { .. } => Some(Refusal::Refused),
+        // Where the requests do not fit either, how much is missing says more.
+        Warning::MaxModelLenDoesNotFit { .. } if report.fit.fits => Some(Refusal::Refused),
         _ => None,
     })
 }

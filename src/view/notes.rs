@@ -37,6 +37,43 @@ pub fn warning(warning: &Warning, messages: &Messages) -> String {
                 ("max_model_len", &numbers.integer(max_model_len.0)),
             ],
         ),
+        Warning::MaxModelLenDoesNotFit {
+            max_model_len,
+            needed_bytes,
+            pool_bytes,
+            max_model_len_that_fits,
+        } => fill(
+            &text.max_model_len_does_not_fit,
+            &[
+                ("len", &numbers.integer(max_model_len.0)),
+                ("needed", &numbers.bytes_short(*needed_bytes)),
+                ("pool", &numbers.bytes_short(*pool_bytes)),
+                ("fits", &numbers.integer(max_model_len_that_fits.0)),
+            ],
+        ),
+        Warning::ContextParallelNotDivisible {
+            decode_context_parallel_size,
+            tensor_parallel_size,
+        } => fill(
+            &text.context_parallel_not_divisible,
+            &[
+                ("n", &count(decode_context_parallel_size)),
+                ("tensor_parallel_size", &count(tensor_parallel_size)),
+            ],
+        ),
+        Warning::FormatNeedsFlashAttn { format } => {
+            fill(&text.format_needs_flash_attn, &[("format", format)])
+        }
+        Warning::KvHeadsAboveQueryHeads {
+            num_key_value_heads,
+            num_attention_heads,
+        } => fill(
+            &text.kv_heads_above_query_heads,
+            &[
+                ("n", &count(num_key_value_heads)),
+                ("num_attention_heads", &count(num_attention_heads)),
+            ],
+        ),
         Warning::TooLarge => text.too_large.to_string(),
         Warning::FormatNeedsLatentRows { format } => {
             fill(&text.format_needs_latent_rows, &[("format", format)])

@@ -4,7 +4,7 @@ use kvscope::core::report::{Report, Warning, report};
 use kvscope::core::scenario::Scenario;
 use kvscope::core::units::{Bytes, GIB, Tokens};
 use kvscope::view::text::ENGLISH;
-use kvscope::view::{facts, sentence};
+use kvscope::view::{facts, notes, sentence};
 
 fn scenario(pairs: &[(&str, &str)]) -> Scenario {
     let mut res = Scenario::default();
@@ -246,4 +246,88 @@ fn the_life_curve_bends_where_phases_end() {
     );
     // The area under a ramp from 512 to 4,812 tokens.
     assert_eq!(res.kv_cache.mean_bytes, Bytes((512 + 4812) * 327_680 / 2));
+}
+
+/// What the page says of a scenario: the fact of this name with its working, and all warnings.
+fn said(pairs: &[(&str, &str)], fact: &str) -> String {
+    let (scenario, report) = (scenario(pairs), report_of(pairs));
+    let facts = facts::facts(&scenario, &report, &ENGLISH);
+    let facts = facts.iter().filter(|known| known.id == fact);
+    let warnings = report
+        .warnings
+        .iter()
+        .map(|warning| notes::warning(warning, &ENGLISH));
+    facts
+        .map(|fact| format!("{}: {}", fact.value, fact.working))
+        .chain(warnings)
+        .collect::<Vec<_>>()
+        .join(" | ")
+}
+
+#[test]
+fn what_engines_refuse_is_no_yes() {
+    let check = |pairs: &[(&str, &str)], needle: &str| {
+        let said = said(pairs, "fits");
+        assert!(
+            said.starts_with("engines refuse this: "),
+            "{pairs:?}: {said}"
+        );
+        assert!(said.contains(needle), "{pairs:?}: {said}");
+    };
+    // 40,960 tokens × 256 KiB are 10.0 GiB.
+    check(
+        &[("model", "qwen3-32b"), ("engine", "vllm")],
+        "a max_model_len of 40,960 needs 10 GiB on each GPU and 4.84 GiB is there; set it to 19,808 at most",
+    );
+    check(
+        &[
+            ("engine", "vllm"),
+            ("tensor_parallel_size", "4"),
+            ("decode_context_parallel_size", "3"),
+        ],
+        "a tensor parallel size of 4 does not divide by a decode context parallel size of 3",
+    );
+    check(
+        &[
+            ("engine", "llama.cpp"),
+            ("kv_cache_dtype", "f16/q8_0"),
+            ("flash_attn", "false"),
+        ],
+        "V in q8_0 needs flash attention",
+    );
+    check(
+        &[(
+            "model",
+            r#"{"dims":{"num_hidden_layers":8,"num_attention_heads":4,"num_key_value_heads":8,"head_dim":64}}"#,
+        )],
+        "8 KV heads are more than 4 query heads",
+    );
+}
+
+#[test]
+fn where_a_search_ends_and_what_a_sum_starts_from() {
+    let check = |pairs: &[(&str, &str)], fact: &str, needle: &str| {
+        let said = said(pairs, fact);
+        assert!(said.contains(needle), "{pairs:?}: {said}");
+    };
+    let small = (
+        "model",
+        r#"{"dims":{"num_hidden_layers":1,"num_attention_heads":1,"num_key_value_heads":1,"head_dim":1}}"#,
+    );
+    check(&[small], "max_concurrency", "100,000 or more: ");
+    check(&[small], "at_long_thinking", "100,000 or more: ");
+    check(
+        &[small],
+        "longest_thinking",
+        "1,048,576 or more tokens: Memory would allow more: the search ends here.",
+    );
+    check(
+        &[
+            ("engine", "vllm"),
+            ("num_blocks", "1000"),
+            ("tensor_parallel_size", "2"),
+        ],
+        "fits",
+        "On each GPU: 2.44 GiB given as the pool − 753 MiB cache = 1.71 GiB.",
+    );
 }

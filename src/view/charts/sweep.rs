@@ -10,7 +10,7 @@ use crate::core::setup::{Request, Setup};
 use crate::core::units::{Bytes, KIB, Tokens, ascending};
 use crate::view::axis::{Wish, byte_axis, count_axis, sort_by, spread};
 use crate::view::chart::{ChartModel, Draw, Input, Scale, Size};
-use crate::view::numbers::Numbers;
+use crate::view::facts::or_more;
 use crate::view::sentence;
 use crate::view::svg::{
     Anchor, Axis, Canvas, FONT_SIZE, Frame, Ink, Mark, Mesh, Pen, Plot, fitted, text_width,
@@ -122,7 +122,7 @@ pub fn model(input: &Input<'_>) -> ChartModel {
     let requests = numbers.integer(
         u64::from(scenario.num_seqs).div_ceil(u64::from(scenario.data_parallel_size.max(1))),
     );
-    let concurrency_label = more(input, fits.max_concurrency, numbers);
+    let concurrency_label = or_more("num_seqs", fits.max_concurrency, input.messages);
     let panels = Panels {
         last,
         x_ticks: (0..=4)
@@ -169,9 +169,13 @@ pub fn model(input: &Input<'_>) -> ChartModel {
             } else {
                 &text.sweep_longest_memory
             };
-            fill(template, &[("n", &numbers.integer(n.0))])
+            let n = or_more("thinking_tokens", n.0, input.messages);
+            fill(template, &[("n", &n)])
         }
-        None => text.sweep_longest_none.clone().into_owned(),
+        None => {
+            let n = numbers.integer(scenario.num_seqs.into());
+            fill(&text.sweep_longest_none, &[("n", &n)])
+        }
     };
     let summary = fill(
         &text.sweep_summary,
@@ -181,7 +185,7 @@ pub fn model(input: &Input<'_>) -> ChartModel {
             ("far", &numbers.integer(LONG_THINKING.0)),
             (
                 "far_count",
-                &more(input, fits.max_concurrency_at_32000, numbers),
+                &or_more("num_seqs", fits.max_concurrency_at_32000, input.messages),
             ),
             ("longest", &longest_sentence),
         ],
@@ -194,17 +198,6 @@ pub fn model(input: &Input<'_>) -> ChartModel {
         #[cfg(feature = "doors")]
         table: table(input, &panels),
         draw: Arc::new(panels),
-    }
-}
-
-/// A number of requests, or "so many or more" where the search ended.
-fn more(input: &Input<'_>, n: u64, numbers: Numbers<'_>) -> String {
-    let most = bounds_of("num_seqs").map_or(u64::MAX, |bounds| bounds.max);
-    let text = numbers.integer(n);
-    if n < most {
-        text
-    } else {
-        fill(&input.messages.units.or_more, &[("n", &text)])
     }
 }
 

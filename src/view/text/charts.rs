@@ -92,6 +92,6 @@ texts! {
         sweep_summary: "With {thinking} thinking {thinking?token|tokens} {now} such {now?request fits|requests fit} at once, with {far} it is {far_count}. {longest}",
         sweep_longest_memory: "The longest thinking that fits is {n} {n?token|tokens}.",
         sweep_longest_context: "The longest thinking is {n} {n?token|tokens}, where the model's trained context ends.",
-        sweep_longest_none: "Not even a request without thinking fits.",
+        sweep_longest_none: "Not even {n} {n?request|requests} without thinking {n?fits|fit}.",
     }
 }

@@ -7,6 +7,10 @@ texts! {
     pub struct NoteText {
         context_above_trained: "{context_tokens} tokens are more than the {max_position_embeddings} this model was trained for; shorten the request or choose a model with a longer context",
         context_above_max_model_len: "{context_tokens} tokens are more than the {max_model_len} of max_model_len, and engines refuse such a request; shorten it or raise max_model_len",
+        max_model_len_does_not_fit: "vLLM does not start: a max_model_len of {len} needs {needed} on each GPU and {pool} is there; set it to {fits} at most, or use more GPUs",
+        context_parallel_not_divisible: "a tensor parallel size of {tensor_parallel_size} does not divide by a decode context parallel size of {n}; engines refuse this",
+        format_needs_flash_attn: "V in {format} needs flash attention: switch it on, or choose another format",
+        kv_heads_above_query_heads: "{n} KV heads are more than {num_attention_heads} query {num_attention_heads?head|heads}; engines refuse this",
         too_large: "amounts over 2^63 B are not counted here: those that say so, and all that follows from them, are not known; use fewer, shorter or smaller requests",
         format_needs_latent_rows: "{format} is a layout of latent rows, which this model does not keep; engines refuse it: choose another format of the cache",
         pool_unused: "{field} has no use with this engine, which has no pages here: give the pool in bytes, or choose an engine with pages",

@@ -92,7 +92,7 @@ pub(super) const CHARTS: ChartText = words!(ChartText {
     sweep_summary: "思考 {thinking} 个 token 时，同时放得下 {now} 个这样的请求；思考 {far} 个时是 {far_count} 个。{longest}",
     sweep_longest_memory: "放得下的最长思考是 {n} 个 token。",
     sweep_longest_context: "最长的思考是 {n} 个 token，到模型的训练上下文为止。",
-    sweep_longest_none: "不思考也放不下一个请求。",
+    sweep_longest_none: "不思考也放不下 {n} 个请求。",
 });
 
 /// How it is computed.
