@@ -258,12 +258,11 @@ pub(crate) fn each_frame(act: impl FnMut(f64) -> bool + 'static) {
     next(act, None);
 }
 
-/// Moves the focus to the element with this id, which is there by the next frame, and the page with it.
+/// Moves the focus to the element with this id, which is there by the next frame.
 pub(crate) fn focus_soon(id: String) {
     each_frame(move |_| {
         let element = document().and_then(|document| document.get_element_by_id(&id));
         if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
-            element.scroll_into_view();
             let _focused = element.focus();
         }
         false

@@ -60,7 +60,7 @@ pub(crate) fn frame(
             el("p")
                 .class("summary")
                 .attr("id", chart::summary_id(state.id_prefix, id))
-                .text_with(move || part(2)),
+                .text_with(move || part(2).replace(" %", "\u{a0}%")),
         )
         .child(more)
         .child(

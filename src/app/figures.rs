@@ -178,6 +178,9 @@ fn scrubber(picture: El, step_at: impl Fn(f64) -> u64 + Copy + 'static) -> El {
         .attr_with("max", move || last.get().to_string())
         .attr("aria-label", &*text.scrub_label)
         .testid("scrub")
+        .attr_with("aria-valuetext", move || {
+            scrub::label(state.text, at(), last.get())
+        })
         .value_with(move || at().to_string())
         .on("input", move |event| {
             is_playing.set(false);

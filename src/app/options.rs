@@ -199,6 +199,7 @@ fn list(
     {
         let long = format!("{given}_tokens");
         match known.iter().find(|name| **name == given || **name == long) {
+            Some(name) if res.contains(name) => {}
             Some(name) => res.push(*name),
             None => errors.push(unknown(key, given, known)),
         }

@@ -244,6 +244,12 @@ impl State {
         let before = self.scenario.peek();
         let mut changed = Scenario::clone(&before);
         changed.set(key, text)?;
+        // What a link said of it is mended.
+        let errors = self.errors.peek();
+        if errors.iter().any(|error| error.key == key) {
+            let others = errors.into_iter().filter(|error| error.key != key);
+            self.errors.set(others.collect());
+        }
         // Many steps of a drag are none.
         if field(key).is_none_or(|field| (field.get)(&before) != (field.get)(&changed)) {
             self.replace(changed);

@@ -106,6 +106,10 @@ impl Draft {
                 given: cut(text.trim(), 60),
                 ..error
             });
+        if error.is_some() {
+            // What could be read of it on the way was not meant.
+            let _taken = self.state.set(self.key, &self.before.peek());
+        }
         self.typed.set(Some(Typed {
             text,
             error,
@@ -252,7 +256,13 @@ pub(crate) fn number_row(key: &'static str) -> El {
             ));
         })
         .on_cast("keydown", move |event: KeyboardEvent| draft.move_by(&event));
-    let reset = button("↺", move || draft.set(&fields::default_text(key)))
+    let field = id.clone();
+    let reset = move || {
+        draft.set(&fields::default_text(key));
+        // The button has nothing left to do, and would lose the focus to nowhere.
+        browser::focus_soon(field.clone());
+    };
+    let reset = button("↺", reset)
         .class("reset")
         .attr("aria-label", format!("{} {label}", state.text.page.reset))
         .flag_with("disabled", move || {
