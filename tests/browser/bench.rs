@@ -181,8 +181,8 @@ fn print_times(what: &str, sorted: &[f64]) {
     );
 }
 
-/// The memory of a process's children and theirs in MiB, what they share counted once: of those that hold pages, and of all.
-/// Linux tells it in `/proc`.
+/// The memory of a process's children and theirs in MiB that is theirs alone: of those that hold pages, and of all. What
+/// they share with others, such as code of libraries, depends on what else runs. Linux tells it in `/proc`.
 fn memory_of_children(root: u32) -> Result<[f64; 2]> {
     let mut parents = Vec::new();
     for entry in std::fs::read_dir("/proc").context("memory is measured on Linux only")? {
@@ -208,7 +208,9 @@ fn memory_of_children(root: u32) -> Result<[f64; 2]> {
     for pid in &family[1..] {
         let rollup =
             std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-        let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+        let line = rollup
+            .lines()
+            .find_map(|line| line.strip_prefix("Private_Dirty:"));
         let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
         let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let mib = kib.unwrap_or_default() / 1024.0;
