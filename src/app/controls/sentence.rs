@@ -136,17 +136,26 @@ fn part(slot: Option<Slot>, text: impl Fn() -> String + Send + 'static) -> AnyVi
             .text_with(text)
             .view(),
         (Slot::KvCacheDtype | Slot::Gpus, Some(key)) => {
-            let id = state.id(&format!("sentence-{key}"));
+            let is_locked = Derived::new(move || state.options().is_locked(key));
+            // A menu that cannot be used would be most of an embed's elements.
+            let menu = move || {
+                if is_locked.get() {
+                    return ().into_any();
+                }
+                let id = state.id(&format!("sentence-{key}"));
+                let label = el("label").class("hidden").attr("for", id.clone());
+                el("span")
+                    .child(label.text(fields::label(state.text, key)))
+                    .child(menu(key, id).testid(format!("sentence-{key}")))
+                    .view()
+            };
+            let words = el("span")
+                .state_with("aria-hidden", move || !is_locked.get())
+                .text_with(text);
             el("span")
                 .class("choice")
-                .child(el("span").attr("aria-hidden", "true").text_with(text))
-                .child(
-                    el("label")
-                        .class("hidden")
-                        .attr("for", id.clone())
-                        .text(fields::label(state.text, key)),
-                )
-                .child(menu(key, id).testid(format!("sentence-{key}")))
+                .child(words)
+                .child(dynamic(menu))
                 .view()
         }
         (_, Some(key)) => sentence_number(key).view(),
