@@ -2,9 +2,10 @@
 
 use leptos::prelude::*;
 use leptos::tachys::view::any_view::IntoAny;
-use leptos::task::spawn_local;
 use web_sys::PointerEvent;
 
+#[cfg(feature = "page")]
+use crate::core::scenario::EngineKind;
 use crate::view::chart;
 use crate::view::chart::ChartModel;
 use crate::view::charts::{self, Chart};
@@ -53,27 +54,24 @@ fn data(chart: &'static Chart) -> El {
     super::panels::data::data(chart.id, move || state.chart(chart))
 }
 
-/// What the chosen engine will print, where it prints anything.
+/// What the chosen engine will print, which comes behind the first view; an embed of exact bytes does not ask for it.
+#[cfg(feature = "page")]
 fn engine_lines() -> El {
     let state = state();
-    let lines = move || state.report().engine.log_lines.join("\n");
-    let copy = move || {
-        let lines = untrack(lines);
-        spawn_local(async move {
-            // The lines can be selected where the browser refuses.
-            let _copied = browser::copy(lines).await;
-        });
-    };
-    el("div")
-        .class("engine")
-        .testid("engine-lines")
-        .flag_with("hidden", move || lines().is_empty())
-        .child(
-            el("p")
-                .child(el("b").text(&state.text.page.engine_says))
-                .child(button(&state.text.page.copy, copy)),
-        )
-        .child(el("pre").attr("tabindex", "0").text_with(lines))
+    let is_engine = Derived::new(move || state.scenario().engine.kind != EngineKind::Exact);
+    el("div").child(dynamic(move || {
+        if is_engine.get() {
+            super::rooms::panel("engine").view()
+        } else {
+            ().into_any()
+        }
+    }))
+}
+
+/// The same where it is at hand.
+#[cfg(not(feature = "page"))]
+fn engine_lines() -> El {
+    super::panels::engine::engine()
 }
 
 /// Scenarios pinned for comparison.

@@ -22,6 +22,7 @@ mod concept;
 mod controls;
 pub(crate) mod data;
 mod embed;
+pub(crate) mod engine;
 mod figure;
 mod fit;
 mod import;
@@ -178,6 +179,7 @@ fn panel(id: &str) -> El {
         "serve" => serve::serve(),
         "speed" => speed::speed(),
         "turns" => turns::turns(),
+        "engine" => engine::engine(),
         "working" => working::working(),
         _ => el("div"),
     }

@@ -2,6 +2,7 @@
 
 mod build;
 mod caches;
+#[cfg(feature = "doors")]
 mod lines;
 
 use super::{EngineCache, EngineDefaults, EngineReport, Parts};
@@ -29,6 +30,10 @@ const OLLAMA_MEMORY: [(&str, u64); 2] = [("gpt_oss", 4096), ("gemma4", 4096)];
 
 /// What decides the caches, apart from the context.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    not(feature = "doors"),
+    allow(dead_code, reason = "for the lines that the engine prints")
+)]
 pub(in crate::core) struct Rules {
     build: Build,
     formats: CacheFormats,
@@ -309,6 +314,7 @@ pub(super) fn report(setup: &Setup<'_>, rules: &Rules) -> EngineReport {
         needed_bytes: Some(rules.total(len.0, 1)),
         max_model_len_that_fits: largest(len.0, fits).map(Tokens),
         reserved_bytes: reserved_bytes(setup, rules, &request, num_seqs),
+        #[cfg(feature = "doors")]
         log_lines: lines::of(rules, &caches, slots),
         caches: caches.iter().map(|cache| public(rules, cache)).collect(),
     }

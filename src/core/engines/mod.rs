@@ -1,6 +1,7 @@
 //! What each engine allocates and prints. One file an engine; this file chooses.
 
 pub mod exact;
+#[cfg(feature = "doors")]
 mod lines;
 mod llama_cpp;
 mod sglang;
@@ -64,7 +65,8 @@ pub struct EngineReport {
     pub reserved_bytes: Bytes,
     /// The caches it allocates.
     pub caches: Vec<EngineCache>,
-    /// The lines it prints.
+    /// The lines it prints, which the first view does without.
+    #[cfg(feature = "doors")]
     pub log_lines: Vec<String>,
 }
 

@@ -1,5 +1,6 @@
 //! SGLang: tokens of its pools, which it fills the memory with, and what they take.
 
+#[cfg(feature = "doors")]
 use super::lines::gib;
 use super::{EngineCache, EngineDefaults, EngineReport, Parts, blocks_of_requests};
 use crate::core::layer::{CacheFormats, LayerKind, Rows};
@@ -382,6 +383,7 @@ pub(super) fn report(setup: &Setup<'_>, stages: &[Pools]) -> EngineReport {
         needed_bytes: Some(reserved_bytes(stages, &of_one, 1)),
         max_model_len_that_fits: Some(len.min(Tokens(tokens))),
         reserved_bytes: reserved_bytes(stages, &Request::of(scenario), num_seqs),
+        #[cfg(feature = "doors")]
         log_lines: log_lines(pools, &caches, slots),
         caches,
     }
@@ -434,6 +436,7 @@ fn caches(pools: &Pools, tokens: u64, slots: u64, draft_slots: u64) -> Vec<Engin
     res
 }
 
+#[cfg(feature = "doors")]
 fn log_lines(pools: &Pools, caches: &[EngineCache], slots: u64) -> Vec<String> {
     let mut res = Vec::new();
     let tokens = |label: &str| {

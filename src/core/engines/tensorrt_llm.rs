@@ -1,5 +1,6 @@
 //! TensorRT-LLM: blocks of a pool that is a share of what is free after the weights.
 
+#[cfg(feature = "doors")]
 use super::lines::gib;
 use super::{EngineCache, EngineDefaults, EngineReport, Parts, blocks_of_requests};
 use crate::core::layer::{CacheFormats, LayerKind, Rows};
@@ -185,6 +186,7 @@ pub(super) fn report(setup: &Setup<'_>, pools: &[Pool]) -> EngineReport {
             state_bytes: of_states,
         });
     }
+    #[cfg(feature = "doors")]
     let gib = gib(pool.row().times(tokens));
     EngineReport {
         kind: scenario.engine.kind.id(),
@@ -197,6 +199,7 @@ pub(super) fn report(setup: &Setup<'_>, pools: &[Pool]) -> EngineReport {
         max_model_len_that_fits: Some(len.min(Tokens(tokens))),
         reserved_bytes: reserved_bytes(pools, &Request::of(scenario), num_seqs),
         caches,
+        #[cfg(feature = "doors")]
         log_lines: vec![
             format!(
                 "[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: {blocks}, number of blocks in KV cache secondary pool: 0"

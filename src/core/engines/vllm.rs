@@ -2,6 +2,7 @@
 
 mod layout;
 
+#[cfg(feature = "doors")]
 use super::lines::{decimal, gib_short, grouped};
 use super::{EngineCache, EngineDefaults, EngineReport, Parts, max_model_len};
 use crate::core::fit::largest;
@@ -174,19 +175,6 @@ pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
         .saturating_mul(layout.smallest_block())
         .saturating_mul(context_parallel_size(setup));
     let request = Request::of(setup.scenario);
-    let mut log_lines = layout_lines(layout, setup.scenario.engine.block_size);
-    let available = gib_short(pool);
-    log_lines.push(format!("Available KV cache memory: {available} GiB"));
-    if pool < needed_bytes {
-        log_lines.push(not_enough_line(len, needed_bytes, &available, max_len));
-    } else {
-        log_lines.push(format!("GPU KV cache size: {} tokens", grouped(tokens)));
-        log_lines.push(format!(
-            "Maximum concurrency for {} tokens per request: {}x",
-            grouped(len.0),
-            decimal(num_blocks, needed, 2)
-        ));
-    }
     EngineReport {
         kind: setup.scenario.engine.kind.id(),
         block_size: layout.attention().map(|kind| kind.block_size),
@@ -198,11 +186,41 @@ pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
         max_model_len_that_fits: max_len,
         reserved_bytes: reserved_bytes(layout, &request, setup.seqs_per_replica()),
         caches: caches(layout, num_blocks),
-        log_lines,
+        #[cfg(feature = "doors")]
+        log_lines: log_lines(setup, layout, tokens, max_len),
     }
 }
 
+#[cfg(feature = "doors")]
+fn log_lines(
+    setup: &Setup<'_>,
+    layout: &Layout,
+    tokens: u64,
+    max_len: Option<Tokens>,
+) -> Vec<String> {
+    let (pool, len) = (setup.budget().pool, setup.max_model_len());
+    let num_blocks =
+        given_blocks(setup, layout).unwrap_or(pool.0 / layout.bytes_per_block.0.max(1));
+    let needed = layout.blocks(len);
+    let needed_bytes = layout.bytes_per_block.times(needed);
+    let mut res = layout_lines(layout, setup.scenario.engine.block_size);
+    let available = gib_short(pool);
+    res.push(format!("Available KV cache memory: {available} GiB"));
+    if pool < needed_bytes {
+        res.push(not_enough_line(len, needed_bytes, &available, max_len));
+    } else {
+        res.push(format!("GPU KV cache size: {} tokens", grouped(tokens)));
+        res.push(format!(
+            "Maximum concurrency for {} tokens per request: {}x",
+            grouped(len.0),
+            decimal(num_blocks, needed, 2)
+        ));
+    }
+    res
+}
+
 /// Blocks grown for states, and layers that groups were padded with.
+#[cfg(feature = "doors")]
 fn layout_lines(layout: &Layout, chosen: Option<Tokens>) -> Vec<String> {
     let mut res = Vec::new();
     if let Some(padding) = layout.state_padding {
@@ -236,6 +254,7 @@ fn layout_lines(layout: &Layout, chosen: Option<Tokens>) -> Vec<String> {
     res
 }
 
+#[cfg(feature = "doors")]
 fn not_enough_line(len: Tokens, needed: Bytes, available: &str, max_len: Option<Tokens>) -> String {
     let estimate = match max_len {
         Some(Tokens(max_len)) if 0 < max_len => {

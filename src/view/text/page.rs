@@ -75,7 +75,6 @@ texts! {
         kind_recurrent: "recurrent",
 
         copy: "Copy",
-        engine_says: "What the engine will say",
         pin: "Pin for comparison",
         unpin: "Remove {name}",
     }

@@ -21,6 +21,7 @@ texts! {
         download_svg: "SVG",
         download_png: "PNG",
         download_csv: "CSV",
+        engine_says: "What the engine will say",
         assumptions_title: "What is assumed",
         working_title: "How it is computed",
         steps_title: "Every step",

@@ -48,6 +48,10 @@ impl Build {
     }
 
     /// Whether it is of `month` or later, whatever the program.
+    #[cfg_attr(
+        not(feature = "doors"),
+        allow(dead_code, reason = "for the lines that the engine prints")
+    )]
     pub(super) fn is_from(self, month: u32) -> bool {
         month <= self.month
     }

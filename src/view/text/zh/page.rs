@@ -154,7 +154,6 @@ pub(super) const PAGE: PageText = words!(PageText {
     table_button: "数据表",
     play: "播放",
     pause: "暂停",
-    engine_says: "引擎会怎么说",
     more: "更多",
     close: "关闭",
     controls_show: "设置",

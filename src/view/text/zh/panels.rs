@@ -20,6 +20,7 @@ pub(super) const PANELS: PanelText = words!(PanelText {
     download_svg: "SVG",
     download_png: "PNG",
     download_csv: "CSV",
+    engine_says: "引擎会怎么说",
     assumptions_title: "假设",
     working_title: "计算过程",
     steps_title: "每一步",
