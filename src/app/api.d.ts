@@ -354,8 +354,10 @@ export interface HbmReport {
   weight_bytes: number;
   activation_bytes: number;
   overhead_bytes: number;
-  /** The pool that the engine reserves for the cache. */
+  /** Room for the cache: what is left, or the pool that was given. */
   kv_pool_bytes: number;
+  /** Of it what the engine allocates before it serves: all, or the cells of llama.cpp. */
+  kv_allocated_bytes: number;
   /** What the scenario's requests hold: the sum of the next four. */
   kv_held_bytes: number;
   kv_prompt_bytes: number;
@@ -455,7 +457,9 @@ export interface LifePoint {
   tokens: number;
   /** What the request keeps on all GPUs together. */
   bytes: number;
-  /** Of it the prompt's rows and the constant state. */
+  /** Of it what does not depend on the length. */
+  state_bytes: number;
+  /** Of it the prompt's rows. */
   prompt_bytes: number;
   thinking_bytes: number;
   answer_bytes: number;

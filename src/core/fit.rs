@@ -34,7 +34,9 @@ pub fn max_concurrency(setup: &Setup<'_>, request: &Request, pool: Option<Bytes>
         .and_then(|field| field.kind.bounds())
         .map_or(1, |bounds| bounds.max);
     let reserved = engines::reserved_by_count(setup, request);
-    let per_replica = largest(most, |n| pool.is_some_and(|pool| reserved(n) <= pool)).unwrap_or(0);
+    let fits =
+        |n| pool.is_some_and(|pool| reserved(n) <= pool) && engines::takes(setup, request, n);
+    let per_replica = largest(most, fits).unwrap_or(0);
     per_replica.saturating_mul(u64::from(setup.scenario.data_parallel_size.max(1)))
 }
 
@@ -70,6 +72,7 @@ pub fn max_thinking_tokens(setup: &Setup<'_>, pool: Option<Bytes>) -> Option<Tok
             ..request
         };
         engines::reserved_bytes(setup, &request, num_seqs) <= pool
+            && engines::takes(setup, &request, num_seqs)
     };
     largest(thinking_limit(setup).0, fits).map(Tokens)
 }

@@ -17,7 +17,9 @@ pub struct LifePoint {
     pub tokens: Tokens,
     /// Bytes that the request keeps on all GPUs together, unsharded.
     pub bytes: Bytes,
-    /// Of them the prompt's rows and the constant state.
+    /// Of them what does not depend on the length.
+    pub state_bytes: Bytes,
+    /// Of them the prompt's rows.
     pub prompt_bytes: Bytes,
     /// Of them the thinking's rows.
     pub thinking_bytes: Bytes,
@@ -35,7 +37,8 @@ pub fn at(scenario: &Scenario, groups: &[LayerGroup], setup: &Setup<'_>, step: u
         step,
         tokens: request.context(),
         bytes: phases.total(),
-        prompt_bytes: phases.prompt + phases.state,
+        state_bytes: phases.state,
+        prompt_bytes: phases.prompt,
         thinking_bytes: phases.thinking,
         answer_bytes: phases.answer,
         seconds: 0.0,

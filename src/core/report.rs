@@ -97,8 +97,10 @@ pub struct HbmReport {
     pub activation_bytes: Bytes,
     /// Runtime.
     pub overhead_bytes: Bytes,
-    /// The pool that the engine reserves for the cache.
+    /// Room for the cache: what is left, or the pool that was given.
     pub kv_pool_bytes: Bytes,
+    /// Of it what the engine allocates before it serves: all, or the cells of llama.cpp.
+    pub kv_allocated_bytes: Bytes,
     /// What the scenario's requests hold.
     pub kv_held_bytes: Bytes,
     /// Of it the prompts' rows.
@@ -181,6 +183,13 @@ pub enum Warning {
         context_tokens: Tokens,
         /// Tokens of the engine.
         max_model_len: Tokens,
+    },
+    /// The context is longer than a slot of llama.cpp.
+    ContextAboveSlot {
+        /// Tokens of the scenario.
+        context_tokens: Tokens,
+        /// Cells of a slot.
+        slot_tokens: Tokens,
     },
     /// The engine does not start: its pool does not hold one sequence of the longest length.
     MaxModelLenDoesNotFit {
@@ -628,6 +637,8 @@ fn hbm(setup: &Setup<'_>, request: &Request, budget: &Budget) -> HbmReport {
     let num_seqs = setup.seqs_per_replica();
     let one = setup.per_gpu(request);
     let kv_held_bytes = one.of_requests(num_seqs);
+    let kv_reserved_bytes = engines::reserved_bytes(setup, request, num_seqs);
+    let is_pool = setup.scenario.engine.kind != EngineKind::LlamaCpp;
     // The shared prefix is stored once, so the prompts take what the other phases leave of the whole.
     let (thinking, answer, state) = (
         one.thinking.times(num_seqs),
@@ -641,12 +652,17 @@ fn hbm(setup: &Setup<'_>, request: &Request, budget: &Budget) -> HbmReport {
         activation_bytes: budget.activations,
         overhead_bytes: budget.overhead,
         kv_pool_bytes: budget.pool,
+        kv_allocated_bytes: if is_pool {
+            budget.pool
+        } else {
+            kv_reserved_bytes
+        },
         kv_held_bytes,
         kv_prompt_bytes: kv_held_bytes.minus(thinking + answer + state),
         kv_thinking_bytes: thinking,
         kv_answer_bytes: answer,
         kv_state_bytes: state,
-        kv_reserved_bytes: engines::reserved_bytes(setup, request, num_seqs),
+        kv_reserved_bytes,
         free_bytes: setup.shortfall().saturating_neg(),
     }
 }
@@ -735,6 +751,12 @@ fn warnings(
         res.push(Warning::ContextAboveMaxModelLen {
             context_tokens,
             max_model_len,
+        });
+    }
+    if let Some(slot_tokens) = engines::slot(setup).filter(|slot| *slot < context_tokens) {
+        res.push(Warning::ContextAboveSlot {
+            context_tokens,
+            slot_tokens,
         });
     }
     // vLLM alone does not start; the others refuse what does not fit when it comes.

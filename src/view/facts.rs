@@ -262,6 +262,8 @@ fn refusal(report: &Report) -> Option<Refusal> {
         Warning::WeightsUnknown => Some(Refusal::Unknown),
         Warning::HeadsNotDivisible { .. }
         | Warning::StagesEmpty { .. }
+        | Warning::ContextAboveMaxModelLen { .. }
+        | Warning::ContextAboveSlot { .. }
         | Warning::ContextParallelNotDivisible { .. }
         | Warning::FormatNeedsFlashAttn { .. }
         | Warning::KvHeadsAboveQueryHeads { .. } => Some(Refusal::Refused),

@@ -37,6 +37,16 @@ pub fn warning(warning: &Warning, messages: &Messages) -> String {
                 ("max_model_len", &numbers.integer(max_model_len.0)),
             ],
         ),
+        Warning::ContextAboveSlot {
+            context_tokens,
+            slot_tokens,
+        } => fill(
+            &text.context_above_slot,
+            &[
+                ("context_tokens", &numbers.integer(context_tokens.0)),
+                ("n", &numbers.integer(slot_tokens.0)),
+            ],
+        ),
         Warning::MaxModelLenDoesNotFit {
             max_model_len,
             needed_bytes,

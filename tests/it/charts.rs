@@ -135,6 +135,15 @@ fn cache_does_not_fit() {
 }
 
 #[test]
+fn states_of_constant_size() {
+    check(
+        "state",
+        &Case::new(&[("model", "nemotron-nano-9b-v2")], None),
+        &[430],
+    );
+}
+
+#[test]
 fn sliding_windows() {
     check(
         "sliding",
@@ -256,10 +265,10 @@ fn tables() {
     );
     assert_eq!(
         growth::model(&case.input()).table.csv(),
-        "decode step,tokens,bytes,prompt,thinking,answer,\"seconds, estimated\"\r\n\
-         0,512,167772160,167772160,0,0,0.25\r\n\
-         4000,4512,1478492160,167772160,1310720000,0,72.25\r\n\
-         4300,4812,1576796160,167772160,1310720000,98304000,77.65\r\n"
+        "decode step,tokens,bytes,state,prompt,thinking,answer,\"seconds, estimated\"\r\n\
+         0,512,167772160,0,167772160,0,0,0.25\r\n\
+         4000,4512,1478492160,0,167772160,1310720000,0,72.25\r\n\
+         4300,4812,1576796160,0,167772160,1310720000,98304000,77.65\r\n"
     );
     let html = tokens::model(&case.input()).table.html("Tokens");
     assert!(
@@ -799,4 +808,21 @@ proptest! {
             prop_assert!(model.summary.contains(&numbers.integer(longest.0)), "{}", model.summary);
         }
     }
+}
+
+#[test]
+fn summaries_say_what_is_free_and_how_many_do_not_fit() {
+    let check = |pairs: &[(&str, &str)], chart: fn(&Input<'_>) -> ChartModel, needle: &str| {
+        let summary = chart(&Case::new(pairs, Some(100)).input()).summary;
+        assert!(summary.contains(needle), "{pairs:?}: {summary}");
+    };
+    let llama = [("model", "llama-3.1-8b"), ("engine", "llama.cpp")];
+    // 4,864 cells of 128 KiB, at whatever step.
+    check(&llama, hbm::model, "in 608 MiB of cells; ");
+    check(&llama, hbm::model, " is free.");
+    check(
+        &[("num_seqs", "10000")],
+        sweep::model,
+        "Not even 10,000 requests without thinking fit.",
+    );
 }

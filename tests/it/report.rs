@@ -310,6 +310,25 @@ fn where_a_search_ends_and_what_a_sum_starts_from() {
         let said = said(pairs, fact);
         assert!(said.contains(needle), "{pairs:?}: {said}");
     };
+    let llama = ("model", "llama-3.1-8b");
+    let cells = |n_ctx, n_seq_max, kv_unified, fact: &str, needle: &str| {
+        let pairs = [
+            llama,
+            ("engine", "llama.cpp"),
+            ("n_ctx", n_ctx),
+            ("n_seq_max", n_seq_max),
+            ("kv_unified", kv_unified),
+        ];
+        check(&pairs, fact, needle);
+    };
+    // 512 tokens of prompt and 300 of answer leave 1,236 of 2,048.
+    let slot = "4,812 tokens are more than the 2,048 cells of a slot";
+    cells("2048", "1", "false", "fits", slot);
+    cells("8192", "4", "false", "longest_thinking", "1,236 tokens: ");
+    cells("8192", "4", "false", "longest_thinking", slot);
+    cells("8192", "4", "true", "longest_thinking", "7,380 tokens: ");
+    cells("32768", "4", "false", "max_concurrency", "4: ");
+    cells("32768", "8", "true", "max_concurrency", "6: ");
     let small = (
         "model",
         r#"{"dims":{"num_hidden_layers":1,"num_attention_heads":1,"num_key_value_heads":1,"head_dim":1}}"#,
@@ -330,4 +349,34 @@ fn where_a_search_ends_and_what_a_sum_starts_from() {
         "fits",
         "On each GPU: 2.44 GiB given as the pool − 753 MiB cache = 1.71 GiB.",
     );
+}
+
+#[test]
+fn llama_cpp_allocates_its_cells_and_no_more() {
+    let res = report_of(&[("engine", "llama.cpp"), ("n_ctx", "65536")]);
+    let caches = res.engine.caches.iter();
+    let cells: Bytes = caches.map(|cache| cache.k_bytes + cache.v_bytes).sum();
+    assert_eq!(res.hbm.kv_allocated_bytes, cells);
+    assert_eq!(
+        res.hbm.free_bytes.unsigned_abs(),
+        res.hbm.kv_pool_bytes.minus(cells).0
+    );
+    let res = report_of(&[("engine", "vllm")]);
+    assert_eq!(res.hbm.kv_allocated_bytes, res.hbm.kv_pool_bytes);
+}
+
+#[test]
+fn a_state_is_no_part_of_the_prompt() {
+    let res = report_of(&[("model", "nemotron-nano-9b-v2")]);
+    let cache = &res.kv_cache;
+    assert!(Bytes::ZERO < cache.state_bytes, "{cache:?}");
+    for point in &res.life {
+        assert_eq!(point.state_bytes, cache.state_bytes);
+        assert_eq!(point.prompt_bytes, cache.prompt_bytes);
+        let parts = point.state_bytes + point.prompt_bytes;
+        assert_eq!(
+            parts + point.thinking_bytes + point.answer_bytes,
+            point.bytes
+        );
+    }
 }

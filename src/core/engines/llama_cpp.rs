@@ -261,11 +261,31 @@ fn n_ctx(setup: &Setup<'_>, rules: &Rules, request: &Request, num_seqs: u64) -> 
 
 fn n_seq_max(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> u64 {
     let needed = num_seqs.saturating_mul(request.num_samples);
-    setup
-        .scenario
-        .engine
-        .n_seq_max
-        .map_or(needed, |slots| u64::from(slots).max(needed))
+    slots(setup, request, num_seqs).max(needed)
+}
+
+/// The slots that were set, or one for each sequence.
+fn slots(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> u64 {
+    let needed = num_seqs.saturating_mul(request.num_samples);
+    setup.scenario.engine.n_seq_max.map_or(needed, u64::from)
+}
+
+/// Cells of a slot, where the context was set.
+pub(super) fn slot(setup: &Setup<'_>, rules: &Rules) -> Option<Tokens> {
+    let context = setup.scenario.engine.n_ctx?;
+    let request = Request::of(setup.scenario);
+    let slots = slots(setup, &request, setup.seqs_per_replica());
+    Some(Tokens(rules.cells(context.0, slots).per_stream))
+}
+
+/// Whether these requests have the slots and the cells that were set.
+pub(super) fn takes(setup: &Setup<'_>, rules: &Rules, request: &Request, num_seqs: u64) -> bool {
+    let slots = slots(setup, request, num_seqs);
+    let has_cells = |context: Tokens| {
+        rules.needed_context(request, num_seqs, slots) <= rules.cells(context.0, slots).total()
+    };
+    num_seqs.saturating_mul(request.num_samples) <= slots
+        && setup.scenario.engine.n_ctx.is_none_or(has_cells)
 }
 
 /// Bytes of the caches that are allocated for these requests.
@@ -285,10 +305,7 @@ pub(super) fn reserved_bytes(
 pub(super) fn report(setup: &Setup<'_>, rules: &Rules) -> EngineReport {
     let (scenario, request) = (setup.scenario, Request::of(setup.scenario));
     let num_seqs = setup.seqs_per_replica();
-    let slots = scenario
-        .engine
-        .n_seq_max
-        .map_or_else(|| num_seqs.saturating_mul(request.num_samples), u64::from);
+    let slots = slots(setup, &request, num_seqs);
     let context = scenario.engine.n_ctx.map_or_else(
         || rules.needed_context(&request, num_seqs, slots),
         |tokens| tokens.0,

@@ -284,6 +284,22 @@ pub fn reserved_bytes(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> By
     }
 }
 
+/// Whether `num_seqs` such requests have the slots and cells that the reader set, whatever memory there is.
+pub fn takes(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> bool {
+    match &setup.plan {
+        Plan::LlamaCpp(rules) => llama_cpp::takes(setup, rules, request, num_seqs),
+        Plan::Exact | Plan::Vllm(_) | Plan::Sglang(_) | Plan::TensorRtLlm(_) => true,
+    }
+}
+
+/// Tokens that one slot holds, where the reader set them.
+pub(super) fn slot(setup: &Setup<'_>) -> Option<Tokens> {
+    match &setup.plan {
+        Plan::LlamaCpp(rules) => llama_cpp::slot(setup, rules),
+        Plan::Exact | Plan::Vllm(_) | Plan::Sglang(_) | Plan::TensorRtLlm(_) => None,
+    }
+}
+
 /// [`reserved_bytes`] of a request by how many of it there are: what does not depend on the number is worked out once.
 pub fn reserved_by_count<'a>(
     setup: &'a Setup<'_>,

@@ -20,10 +20,11 @@ const HEIGHT: u32 = 250;
 const PREFILL: f64 = 0.07;
 const RELEASE: f64 = 0.03;
 
-/// A vertex: step, and bytes up to the prompt's, the thinking's and the answer's rows.
+/// A vertex: step, and bytes up to the state, the prompt's, the thinking's and the answer's rows.
 #[derive(Clone, Copy, Debug)]
 struct Vertex {
     step: f64,
+    state: f64,
     prompt: f64,
     thinking: f64,
     answer: f64,
@@ -165,10 +166,12 @@ fn reserved(input: &Input<'_>) -> Option<Bytes> {
 }
 
 fn vertex(point: &LifePoint) -> Vertex {
-    let prompt = point.prompt_bytes.0 as f64;
+    let state = point.state_bytes.0 as f64;
+    let prompt = state + point.prompt_bytes.0 as f64;
     let thinking = prompt + point.thinking_bytes.0 as f64;
     Vertex {
         step: point.step as f64,
+        state,
         prompt,
         thinking,
         answer: thinking + point.answer_bytes.0 as f64,
@@ -184,6 +187,7 @@ fn table(input: &Input<'_>) -> Table {
             count(point.step),
             count(point.tokens.0),
             count(point.bytes.0),
+            count(point.state_bytes.0),
             count(point.prompt_bytes.0),
             count(point.thinking_bytes.0),
             count(point.answer_bytes.0),
@@ -198,6 +202,7 @@ fn table(input: &Input<'_>) -> Table {
         &text.growth_row_step,
         &text.tokens,
         &text.bytes,
+        &text.state,
         &text.prompt,
         &text.thinking,
         &text.answer,
@@ -316,7 +321,14 @@ impl Draw for Curve {
             along(|vertex| vertex.thinking),
             along(|vertex| vertex.answer),
         );
-        plot.area(Pen(Ink::Prompt, Mark::Faint), &prompt);
+        // A state has its size from the first token on.
+        let state = [(min, first.state), (n_steps, first.state)];
+        if 0.0 < first.state {
+            plot.area(Pen(Ink::State, Mark::Faint), &state);
+            plot.band(Pen(Ink::Prompt, Mark::Faint), &prompt, &state);
+        } else {
+            plot.area(Pen(Ink::Prompt, Mark::Faint), &prompt);
+        }
         plot.band(
             Pen(Ink::Thinking, Mark::Faint),
             &thinking,

@@ -54,7 +54,9 @@ pub fn model(input: &Input<'_>) -> ChartModel {
     let overhead = hbm.activation_bytes + hbm.overhead_bytes;
     let base = hbm.weight_bytes + overhead;
     let padding = hbm.kv_reserved_bytes.minus(hbm.kv_held_bytes);
-    let empty = hbm.kv_pool_bytes.minus(hbm.kv_reserved_bytes);
+    // What is there at the end is there from the start, as far as there is room.
+    let allocated = input.report.hbm.kv_allocated_bytes.min(hbm.kv_pool_bytes);
+    let empty = allocated.minus(hbm.kv_reserved_bytes);
     let missing = Bytes(u64::try_from(hbm.free_bytes.saturating_neg()).unwrap_or(0));
     let filled = base + hbm.kv_reserved_bytes;
     let top = filled + empty;
@@ -190,7 +192,11 @@ pub fn model(input: &Input<'_>) -> ChartModel {
     let short = |bytes: Bytes| numbers.bytes_short(bytes);
     let summary = fill(
         if missing == Bytes::ZERO {
-            &text.hbm_summary
+            if hbm.kv_allocated_bytes == hbm.kv_pool_bytes {
+                &text.hbm_summary
+            } else {
+                &text.hbm_summary_free
+            }
         } else {
             &text.hbm_summary_missing
         },
@@ -204,6 +210,8 @@ pub fn model(input: &Input<'_>) -> ChartModel {
             ("reserved", &short(hbm.kv_reserved_bytes)),
             ("empty", &short(empty)),
             ("missing", &short(missing)),
+            ("allocated", &short(allocated)),
+            ("free", &short(hbm.kv_pool_bytes.minus(allocated))),
         ],
     );
     ChartModel {

@@ -231,7 +231,10 @@ fn line(name: String, setup: &Setup<'_>, now: Tokens, last: u64) -> Line {
         .iter()
         .map(|thinking| (*thinking, setup.held_bytes(&with(*thinking), num_seqs).0))
         .collect();
-    let holds = |thinking: u64, n: u64| engines::reserved_bytes(setup, &with(thinking), n) <= pool;
+    let holds = |thinking: u64, n: u64| {
+        let request = with(thinking);
+        engines::reserved_bytes(setup, &request, n) <= pool && engines::takes(setup, &request, n)
+    };
     // More thinking never lets more in, so each search ends where the one before it did.
     let most = bounds_of("num_seqs").map_or(1, |bounds| bounds.max);
     let mut concurrency: Vec<(u64, u64)> = Vec::with_capacity(lengths.len() + 12);

@@ -62,6 +62,7 @@ texts! {
         hbm_row_capacity: "capacity",
         hbm_row_missing: "missing",
         hbm_summary: "Of {capacity} on each GPU the engine may use {usable}: weights take {weights}, activations and runtime {overhead}, and {requests} {requests?request holds|requests hold} {held} of KV cache; {empty} of the pool is reserved and empty.",
+        hbm_summary_free: "Of {capacity} on each GPU the engine may use {usable}: weights take {weights}, activations and runtime {overhead}, and {requests} {requests?request holds|requests hold} {held} of KV cache in {allocated} of cells; {free} is free.",
         hbm_summary_missing: "Of {capacity} on each GPU the engine may use {usable}: weights take {weights}, activations and runtime {overhead}, and {requests} {requests?request needs|requests need} {reserved} of KV cache; {missing} is missing.",
 
         growth_title: "Growth while decoding",

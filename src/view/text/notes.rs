@@ -7,6 +7,7 @@ texts! {
     pub struct NoteText {
         context_above_trained: "{context_tokens} tokens are more than the {max_position_embeddings} this model was trained for; shorten the request or choose a model with a longer context",
         context_above_max_model_len: "{context_tokens} tokens are more than the {max_model_len} of max_model_len, and engines refuse such a request; shorten it or raise max_model_len",
+        context_above_slot: "{context_tokens} tokens are more than the {n} cells of a slot; shorten the request, raise n_ctx or use fewer slots",
         max_model_len_does_not_fit: "vLLM does not start: a max_model_len of {len} needs {needed} on each GPU and {pool} is there; set it to {fits} at most, or use more GPUs",
         context_parallel_not_divisible: "a tensor parallel size of {tensor_parallel_size} does not divide by a decode context parallel size of {n}; engines refuse this",
         format_needs_flash_attn: "V in {format} needs flash attention: switch it on, or choose another format",

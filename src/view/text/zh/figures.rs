@@ -62,6 +62,7 @@ pub(super) const CHARTS: ChartText = words!(ChartText {
     hbm_row_capacity: "容量",
     hbm_row_missing: "缺少",
     hbm_summary: "每块 GPU 的 {capacity} 中引擎可用 {usable}：权重占 {weights}，激活与运行时占 {overhead}，{requests} 个请求的 KV 缓存占 {held}；缓存池中有 {empty} 已预留但空着。",
+    hbm_summary_free: "每块 GPU 的 {capacity} 中引擎可用 {usable}：权重占 {weights}，激活与运行时占 {overhead}，{requests} 个请求的 KV 缓存在 {allocated} 的单元中占 {held}；还空闲 {free}。",
     hbm_summary_missing: "每块 GPU 的 {capacity} 中引擎可用 {usable}：权重占 {weights}，激活与运行时占 {overhead}，{requests} 个请求需要 {reserved} 的 KV 缓存；还差 {missing}。",
 
     growth_title: "解码时的增长",

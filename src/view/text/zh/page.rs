@@ -199,6 +199,7 @@ pub(super) const PAGE: PageText = words!(PageText {
 pub(super) const NOTES: NoteText = words!(NoteText {
     context_above_trained: "{context_tokens} 个 token 超过了模型训练时的 {max_position_embeddings} 个；请缩短请求，或选上下文更长的模型",
     context_above_max_model_len: "{context_tokens} 个 token 超过了 max_model_len 的 {max_model_len} 个，引擎会拒绝这样的请求；请缩短请求，或调大 max_model_len",
+    context_above_slot: "{context_tokens} 个 token 超过了一个槽位的 {n} 个单元；请缩短请求、调大 n_ctx，或减少槽位",
     max_model_len_does_not_fit: "vLLM 无法启动：max_model_len 为 {len} 时每块 GPU 需要 {needed}，而只有 {pool}；请最多设为 {fits}，或增加 GPU",
     context_parallel_not_divisible: "张量并行数 {tensor_parallel_size} 不能被解码上下文并行数 {n} 整除；引擎会拒绝",
     format_needs_flash_attn: "V 用 {format} 需要 Flash Attention：请打开它，或选别的格式",
