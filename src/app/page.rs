@@ -201,31 +201,13 @@ fn fact_row() -> El {
             .child(el("b").text_with(move || pick(id, |fact| &fact.value)))
             .view()
     };
-    let step = move || {
-        let options = state.options();
-        let parts = options.embed.as_ref();
-        open.get()
-            .filter(|_| parts.is_none_or(|parts| parts.contains(&"working")))
-            .and_then(facts::step_of)
-    };
-    let see = button(&state.text.page.fact_formula, move || {
-        if let Some(step) = untrack(step) {
-            rooms::open(state, "working", step);
-        }
-    })
-    .testid("fact-formula")
-    .flag_with("hidden", move || step().is_none());
-    let shown = el("p")
-        .class("fact-working")
+    let shown = el("div")
         .attr("id", state.id("fact"))
         .attr("role", "status")
-        .flag_with("hidden", move || open.get().is_none())
-        .text_with(move || {
-            open.get()
-                .map(|id| pick(id, |fact| &fact.working) + " ")
-                .unwrap_or_default()
-        })
-        .child(see);
+        .child(list(
+            move || open.get().into_iter().collect(),
+            |id| rooms::panel(format!("fact-{id}")).view(),
+        ));
     el("div")
         .child(el("div").class("facts").child(list(ids, fact)))
         .child(shown)

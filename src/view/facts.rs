@@ -1,5 +1,6 @@
 //! The row of facts under the sentence, each with its working.
 
+#[cfg(feature = "doors")]
 use crate::core::fit::longest_sequence;
 use crate::core::report::{Report, Warning, bounds_of};
 use crate::core::scenario::Scenario;
@@ -17,13 +18,12 @@ pub struct Fact {
     pub label: String,
     /// Its value.
     pub value: String,
-    /// How it follows.
-    pub working: String,
     /// Whether it is bad news.
     pub is_bad: bool,
 }
 
 /// The step of the working that computes a fact, where there is one: its id in [`super::formula`].
+#[cfg(feature = "doors")]
 pub fn step_of(fact: &str) -> Option<&'static str> {
     match fact {
         "per_token" => Some("per_token"),
@@ -71,44 +71,19 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
     let (cache, hbm, fit) = (&report.kv_cache, &report.hbm, &report.fit);
     let gpus = sentence::gpus(scenario, report, text);
     let n_gpus = report.hardware.num_gpus;
-    let (label, value, working, is_bad) = match id {
-        "per_token" => {
-            let index = if cache.index_bytes_per_token == Bytes::ZERO {
-                String::new()
-            } else {
-                let size = numbers.bytes(cache.index_bytes_per_token);
-                fill(&page.working_per_token_index, &[("size", &size)])
-            };
-            let exact = numbers.bytes_exact(cache.bytes_per_token);
-            (
-                page.fact_per_token.to_string(),
-                numbers.bytes(cache.bytes_per_token + cache.index_bytes_per_token),
-                fill(
-                    &page.working_per_token,
-                    &[("exact", &exact), ("index", &index)],
-                ),
-                false,
-            )
-        }
+    let (label, value, is_bad) = match id {
+        "per_token" => (
+            page.fact_per_token.to_string(),
+            numbers.bytes(cache.bytes_per_token + cache.index_bytes_per_token),
+            false,
+        ),
         "blocks" => {
             let block_size = Tokens(report.engine.block_size?);
             let blocks = report.tokens.total.blocks(block_size);
-            let values = [
-                ("total", numbers.integer(report.tokens.total.0)),
-                ("n", numbers.integer(block_size.0)),
-                ("blocks", numbers.integer(blocks)),
-                (
-                    "slots",
-                    numbers.integer(blocks.saturating_mul(block_size.0)),
-                ),
-            ];
-            let values = values
-                .each_ref()
-                .map(|(name, value)| (*name, value.as_str()));
+            let n = numbers.integer(block_size.0);
             (
-                fill(&page.fact_blocks, &values),
+                fill(&page.fact_blocks, &[("n", &n)]),
                 numbers.integer(blocks),
-                fill(&page.working_blocks, &values),
                 false,
             )
         }
@@ -120,13 +95,112 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
             } else {
                 &page.fact_fits_no
             };
+            (
+                fill(&page.fact_fits, &[("gpus", &gpus)]),
+                match refusal(report) {
+                    Some(Refusal::Unknown) => page.fact_fits_unknown.to_string(),
+                    Some(Refusal::Refused) => page.fact_fits_refused.to_string(),
+                    None => fill(template, &[("size", &all)]),
+                },
+                !fit.fits || refusal(report).is_some(),
+            )
+        }
+        "max_concurrency" => {
+            let at_once = or_more("num_seqs", fit.max_concurrency, text);
+            (
+                page.fact_concurrency.to_string(),
+                at_once,
+                fit.max_concurrency < u64::from(scenario.num_seqs),
+            )
+        }
+        "last_token" => {
+            let step = &report.speed.last_step;
+            (
+                page.fact_last_token.to_string(),
+                fill(&page.fact_about, &[("time", &numbers.seconds(step.likely))]),
+                false,
+            )
+        }
+        "longest_thinking" => {
+            let value = match fit.max_thinking_tokens {
+                Some(Tokens(n)) => fill(
+                    &text.units.tokens,
+                    &[("n", &or_more("thinking_tokens", n, text))],
+                ),
+                None => page.fact_longest_none.to_string(),
+            };
+            (
+                page.fact_longest.to_string(),
+                value,
+                fit.max_thinking_tokens.is_none(),
+            )
+        }
+        "at_long_thinking" => {
+            let long = crate::core::report::LONG_THINKING;
+            let n = or_more("num_seqs", fit.max_concurrency_at_32000, text);
+            let values = [("n", n.as_str())];
+            (
+                fill(&page.fact_at_long, &[("n", &numbers.integer(long.0))]),
+                if fit.max_concurrency_at_32000 == fit.max_concurrency {
+                    n
+                } else if fit.max_concurrency_at_32000 == 0 {
+                    page.fact_longest_none.to_string()
+                } else {
+                    fill(&page.fact_at_long_value, &values)
+                },
+                fit.max_concurrency_at_32000 < fit.max_concurrency.max(1),
+            )
+        }
+        _ => return None,
+    };
+    Some(Fact {
+        id,
+        label,
+        value,
+        is_bad,
+    })
+}
+
+/// How a fact follows; nothing for one that is none.
+#[cfg(feature = "doors")]
+pub fn working(id: &str, scenario: &Scenario, report: &Report, text: &Messages) -> Option<String> {
+    let (words, numbers) = (&text.panels, text.numbers());
+    let (cache, hbm, fit) = (&report.kv_cache, &report.hbm, &report.fit);
+    let (template, values) = match id {
+        "per_token" => {
+            let index = if cache.index_bytes_per_token == Bytes::ZERO {
+                String::new()
+            } else {
+                let size = numbers.bytes(cache.index_bytes_per_token);
+                fill(&words.working_per_token_index, &[("size", &size)])
+            };
+            let exact = numbers.bytes_exact(cache.bytes_per_token);
+            (
+                &words.working_per_token,
+                vec![("exact", exact), ("index", index)],
+            )
+        }
+        "blocks" => {
+            let block_size = Tokens(report.engine.block_size?);
+            let blocks = report.tokens.total.blocks(block_size);
+            let slots = blocks.saturating_mul(block_size.0);
+            let values = vec![
+                ("total", numbers.integer(report.tokens.total.0)),
+                ("n", numbers.integer(block_size.0)),
+                ("blocks", numbers.integer(blocks)),
+                ("slots", numbers.integer(slots)),
+            ];
+            (&words.working_blocks, values)
+        }
+        "fits" => {
+            let amount = Bytes(hbm.free_bytes.unsigned_abs());
             let taken = hbm.weight_bytes + hbm.activation_bytes + hbm.overhead_bytes;
             let working = if hbm.usable_bytes.minus(taken) == hbm.kv_pool_bytes {
-                &page.working_fits
+                &words.working_fits
             } else {
-                &page.working_fits_pool
+                &words.working_fits_pool
             };
-            let values = [
+            let values = vec![
                 ("pool", numbers.bytes_short(hbm.kv_pool_bytes)),
                 ("usable", numbers.bytes_short(hbm.usable_bytes)),
                 ("weights", numbers.bytes_short(hbm.weight_bytes)),
@@ -145,108 +219,49 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
                     },
                 ),
             ];
-            let values = values
-                .each_ref()
-                .map(|(name, value)| (*name, value.as_str()));
-            (
-                fill(&page.fact_fits, &[("gpus", &gpus)]),
-                match refusal(report) {
-                    Some(Refusal::Unknown) => page.fact_fits_unknown.to_string(),
-                    Some(Refusal::Refused) => page.fact_fits_refused.to_string(),
-                    None => fill(template, &[("size", &all)]),
-                },
-                fill(working, &values),
-                !fit.fits || refusal(report).is_some(),
-            )
+            (working, values)
         }
         "max_concurrency" => {
-            let at_once = or_more("num_seqs", fit.max_concurrency, text);
-            let values = [
+            let values = vec![
                 ("pool", numbers.bytes_short(hbm.kv_pool_bytes)),
-                ("n", at_once.clone()),
+                ("n", or_more("num_seqs", fit.max_concurrency, text)),
                 ("mean", numbers.integer(fit.max_concurrency_mean)),
             ];
-            let values = values
-                .each_ref()
-                .map(|(name, value)| (*name, value.as_str()));
-            (
-                page.fact_concurrency.to_string(),
-                at_once,
-                fill(&page.working_concurrency, &values),
-                fit.max_concurrency < u64::from(scenario.num_seqs),
-            )
+            (&words.working_concurrency, values)
         }
         "last_token" => {
             let step = &report.speed.last_step;
-            let values = [
+            let values = vec![
                 ("low", numbers.seconds(step.low)),
                 ("high", numbers.seconds(step.high)),
                 ("likely", numbers.seconds(step.likely)),
                 ("roofline", numbers.seconds(step.roofline)),
             ];
-            let values = values
-                .each_ref()
-                .map(|(name, value)| (*name, value.as_str()));
-            (
-                page.fact_last_token.to_string(),
-                fill(&page.fact_about, &[("time", &numbers.seconds(step.likely))]),
-                fill(&page.working_last_token, &values),
-                false,
-            )
+            (&words.working_last_token, values)
         }
         "longest_thinking" => {
-            let value = match fit.max_thinking_tokens {
-                Some(Tokens(n)) => fill(
-                    &text.units.tokens,
-                    &[("n", &or_more("thinking_tokens", n, text))],
-                ),
-                None => page.fact_longest_none.to_string(),
-            };
             let template = if fit.is_limited_by_context {
-                &page.working_longest_context
+                &words.working_longest_context
             } else if is_at_end(
                 "thinking_tokens",
                 fit.max_thinking_tokens.unwrap_or_default().0,
             ) {
-                &page.working_longest_more
+                &words.working_longest_more
             } else {
-                &page.working_longest
+                &words.working_longest
             };
             let context =
                 longest_sequence(scenario).map_or_else(String::new, |n| numbers.integer(n.0));
-            (
-                page.fact_longest.to_string(),
-                value,
-                fill(template, &[("context", &context)]),
-                fit.max_thinking_tokens.is_none(),
-            )
+            (template, vec![("context", context)])
         }
-        "at_long_thinking" => {
-            let long = crate::core::report::LONG_THINKING;
-            let n = or_more("num_seqs", fit.max_concurrency_at_32000, text);
-            let values = [("n", n.as_str())];
-            (
-                fill(&page.fact_at_long, &[("n", &numbers.integer(long.0))]),
-                if fit.max_concurrency_at_32000 == fit.max_concurrency {
-                    n
-                } else if fit.max_concurrency_at_32000 == 0 {
-                    page.fact_longest_none.to_string()
-                } else {
-                    fill(&page.fact_at_long_value, &values)
-                },
-                page.working_at_long.to_string(),
-                fit.max_concurrency_at_32000 < fit.max_concurrency.max(1),
-            )
-        }
+        "at_long_thinking" => (&words.working_at_long, Vec::new()),
         _ => return None,
     };
-    Some(Fact {
-        id,
-        label,
-        value,
-        working,
-        is_bad,
-    })
+    let values: Vec<(&str, &str)> = values
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    Some(fill(template, &values))
 }
 
 /// Why the bytes alone do not say whether a scenario fits.

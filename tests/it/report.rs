@@ -258,7 +258,10 @@ fn said(pairs: &[(&str, &str)], fact: &str) -> String {
         .iter()
         .map(|warning| notes::warning(warning, &ENGLISH));
     facts
-        .map(|fact| format!("{}: {}", fact.value, fact.working))
+        .map(|fact| {
+            let working = facts::working(fact.id, &scenario, &report, &ENGLISH);
+            format!("{}: {}", fact.value, working.unwrap_or_default())
+        })
         .chain(warnings)
         .collect::<Vec<_>>()
         .join(" | ")

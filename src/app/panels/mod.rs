@@ -23,6 +23,7 @@ mod controls;
 pub(crate) mod data;
 mod embed;
 pub(crate) mod engine;
+mod fact;
 mod figure;
 mod fit;
 mod import;
@@ -167,6 +168,9 @@ fn panel(id: &str) -> El {
     if let Some(chart) = id.strip_prefix("data-").and_then(charts::get) {
         let state = super::state::state();
         return data::data(chart.id, move || state.chart(chart));
+    }
+    if let Some(fact) = id.strip_prefix("fact-") {
+        return fact::fact(fact);
     }
     match id {
         "concept" => concept::concept(),

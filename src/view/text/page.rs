@@ -28,8 +28,6 @@ texts! {
         fact_at_long: "at {n} thinking",
         fact_at_long_value: "only {n} at once",
 
-        fact_formula: "Show the formula",
-
         reset: "Reset",
         reading: "the model's configuration is being read; until then the scenario before it is shown",
 
@@ -50,18 +48,6 @@ texts! {
         at_step: "After {step} of {last} steps the cache holds {tokens} {tokens?token|tokens}, {size}.",
         more_notes: "and {count} more that could not be read",
         step_of: "step {step} of {last}",
-
-        working_per_token: "Each new token adds {exact} over all layers, once every window is full{index}.",
-        working_per_token_index: ", and {size} of index keys",
-        working_blocks: "{total} tokens ÷ {n} per block, rounded up = {blocks} blocks with {slots} slots.",
-        working_fits: "On each GPU: {usable} that the engine may use − {weights} weights − {overhead} activations and runtime − {held} cache = {sign}{free}.",
-        working_fits_pool: "On each GPU: {pool} given as the pool − {held} cache = {sign}{free}.",
-        working_concurrency: "The pool on each GPU is {pool}; {n} requests fit when each is as long as it gets. By the mean over a request's life it would be {mean}, which is what a scheduler that evicts can reach.",
-        working_last_token: "The last decode step reads the weights and every running request's cache once: {low} to {high}, likely {likely}. By the data sheet's bandwidth alone it would be {roofline}, which nothing reaches.",
-        working_longest: "Found by search over the exact bytes, windows and states included: one more token would not fit.",
-        working_longest_more: "Memory would allow more: the search ends here.",
-        working_longest_context: "Memory would allow more: the {context} tokens end it that the model was trained for, or that max_model_len allows.",
-        working_at_long: "The same requests, each with this much thinking, found by the same search.",
 
         model_summary: "{name} · {kind} · {layers} layers",
         model_edited: "{name}, edited",

@@ -145,7 +145,6 @@ pub(super) const PAGE: PageText = words!(PageText {
     fact_at_long: "思考 {n} 时",
     fact_at_long_value: "同时只有 {n} 个",
 
-    fact_formula: "查看公式",
     reset: "重置",
     reading: "正在读取模型的配置；在此之前显示的是之前的场景",
 
@@ -166,18 +165,6 @@ pub(super) const PAGE: PageText = words!(PageText {
     at_step: "走完 {step} 步（共 {last} 步）时，缓存中有 {tokens} 个 token，占 {size}。",
     more_notes: "另有 {count} 项无法读取",
     step_of: "第 {step} 步，共 {last} 步",
-
-    working_per_token: "所有窗口填满之后，每个新 token 在所有层合计增加 {exact}{index}。公式见图下方。",
-    working_per_token_index: "，另有索引键 {size}",
-    working_blocks: "{total} 个 token ÷ 每块 {n} 个，向上取整 = {blocks} 块，共 {slots} 个位置。",
-    working_fits: "每块 GPU 上：引擎可用 {usable} − 权重 {weights} − 激活与运行时 {overhead} − 缓存 {held} = {sign}{free}。",
-    working_fits_pool: "每块 GPU 上：给定的缓存池 {pool} − 缓存 {held} = {sign}{free}。",
-    working_concurrency: "每块 GPU 上的缓存池是 {pool}；每个请求都写到最长时，放得下 {n} 个。按请求整个过程的平均是 {mean} 个，这是会驱逐请求的调度器能达到的。",
-    working_last_token: "最后一步解码要把权重和每个运行中请求的缓存各读一遍：{low} 到 {high}，很可能是 {likely}。单按标称带宽是 {roofline}，没有谁能达到。",
-    working_longest: "在精确的字节数上搜索得到，窗口和状态都算在内：再多一个 token 就放不下。",
-    working_longest_more: "显存还放得下更多：搜索到此为止。",
-    working_longest_context: "显存还放得下更多；到模型训练时的、或 max_model_len 允许的 {context} 个 token 为止。",
-    working_at_long: "同样的请求，每个都思考这么多，用同样的搜索得到。",
 
     model_summary: "{name} · {kind} · {layers} 层",
     model_edited: "{name}（已修改）",
