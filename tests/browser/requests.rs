@@ -104,7 +104,7 @@ pub(crate) async fn price_and_turns(page: &Page<'_>) -> Result<()> {
         .eval("document.querySelectorAll('.about input:not([id]):not([aria-label])').length")
         .await?;
     ensure!(
-        barriers == Value::from(0),
+        barriers == 0,
         "{barriers} fields without a name"
     );
     Ok(())
