@@ -2,7 +2,6 @@
 
 use anyhow::{Context, Result, ensure};
 use fantoccini::key::Key;
-use serde_json::Value;
 
 use crate::page::Page;
 
@@ -103,9 +102,6 @@ pub(crate) async fn price_and_turns(page: &Page<'_>) -> Result<()> {
     let barriers = page
         .eval("document.querySelectorAll('.about input:not([id]):not([aria-label])').length")
         .await?;
-    ensure!(
-        barriers == 0,
-        "{barriers} fields without a name"
-    );
+    ensure!(barriers == 0, "{barriers} fields without a name");
     Ok(())
 }
