@@ -251,11 +251,18 @@ mod tests {
             wasm: b"\0asm".to_vec(),
             js: "export function m() {}\n".to_owned(),
         };
+        let texts: String = kvscope::view::text::exports()
+            .iter()
+            .map(|(name, _)| format!(" new URL('./text/{name}', import.meta.url);"))
+            .collect();
+        let entry = format!(
+            "export function mount() {{ import('./page.js'); new URL('./page_bg.wasm', import.meta.url);{texts} }}\n"
+        );
         let parts = Parts {
             html,
             files: &BTreeMap::from(files),
             modules: &[module],
-            entry: "export function mount() { import('./page.js'); new URL('./page_bg.wasm', import.meta.url); }\n",
+            entry: &entry,
             frame: "export default function framed() {}\n",
         };
         let file = offline(&parts).expect("it is complete");
@@ -265,7 +272,7 @@ mod tests {
             "<style>a{}</style>",
             "href=\"data:image/svg+xml;base64,PHN2Zy8+\"",
             "<script type=\"text/plain\" id=\"page_bg.wasm\">AGFzbQ==</script>",
-            "function mount() { pageModule; bytesOf('page_bg.wasm'); }",
+            "function mount() { pageModule; bytesOf('page_bg.wasm'); document.getElementById('text/",
             "\nconst { default: init, mount } = kvscope;\nmount(frame);",
         ] {
             assert!(file.contains(part), "{part} is not in\n{file}");
