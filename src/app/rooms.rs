@@ -122,8 +122,8 @@ fn connect(state: State, doors: &Doors) -> Option<Panels> {
     Some(panels)
 }
 
-/// Milliseconds from a change to the panels' turn; what changes until then is told together.
-const PANELS_REST_MILLIS: i32 = 50;
+/// Milliseconds without a change after which the panels follow.
+const PANELS_REST_MILLIS: i32 = 60;
 
 /// Where the dialogs stand. Keeps the panels in step with the page, and takes them away with it.
 pub(crate) fn dialogs(state: State) -> El {
@@ -135,25 +135,17 @@ pub(crate) fn dialogs(state: State) -> El {
         let files = browser::dropped(event);
         with_panels(state, move |panels| panels.give(&files));
     });
-    // The first view answers to each step of a drag, the panels a little later and to fewer.
-    let is_due = StoredValue::new(false);
+    // The first view answers to each step of a drag, the panels when it rests.
+    let timer = StoredValue::new(None::<i32>);
     Effect::new(move |_| {
         let _followed = (state.scenario(), state.options(), state.step.get());
-        if is_due.get_value() {
-            return;
-        }
-        let tell = move || {
+        browser::debounce(timer, PANELS_REST_MILLIS, move || {
             // The page may have been removed meanwhile.
-            let Some(panels) = state.panels.try_get_value() else {
-                return;
-            };
-            is_due.set_value(false);
-            if let Some(panels) = panels {
+            if let Some(Some(panels)) = state.panels.try_get_value() {
                 let step = state.step.peek().map(|step| step as f64);
                 panels.update(&untrack(|| state.fragment()), step);
             }
-        };
-        is_due.set_value(browser::after(PANELS_REST_MILLIS, Box::new(tell)).is_some());
+        });
     });
     on_cleanup(move || {
         if let Some(panels) = state.panels.try_get_value().flatten() {
