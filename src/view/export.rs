@@ -143,7 +143,7 @@ fn latex_math(line: &str) -> String {
             {
                 idx += 1;
             }
-            for &digit in &chars[start..idx] {
+            for &digit in chars.get(start..idx).unwrap_or_default() {
                 match digit {
                     '\u{a0}' | '\u{202f}' | ' ' => res.push_str("\\,"),
                     ',' | '.' => res.extend(["{", digit.encode_utf8(&mut [0; 4]), "}"]),
@@ -160,7 +160,7 @@ fn latex_math(line: &str) -> String {
             {
                 idx += 1;
             }
-            let word: String = chars[start..idx].iter().collect();
+            let word: String = chars.get(start..idx).unwrap_or_default().iter().collect();
             if after_number {
                 res.extend(["\\,\\text{", &plain_latex(&word), "}"]);
             } else if word == "min" {
@@ -176,7 +176,7 @@ fn latex_math(line: &str) -> String {
                 while is_word(at(idx)) {
                     idx += 1;
                 }
-                let index: String = chars[index..idx].iter().collect();
+                let index: String = chars.get(index..idx).unwrap_or_default().iter().collect();
                 res.extend(["_{", &index, "}"]);
             }
             after_number = false;
