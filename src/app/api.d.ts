@@ -34,7 +34,7 @@ export function importConfig(text: string, name?: string): ImportedModel;
 export function importGguf(file: FileSource | FileSource[]): Promise<ImportedGguf>;
 
 /**
- * Reads what vLLM, SGLang, TensorRT-LLM or llama.cpp prints when it starts.
+ * Reads what vLLM, SGLang, TensorRT-LLM or llama.cpp prints when it starts, and the command that starts it.
  *
  * @param scenario what is shown now; fields that the log does not decide stay
  */

@@ -130,7 +130,7 @@ pub fn read_log(text: &str, scenario: JsValue) -> Result<JsValue, JsError> {
         "model_name": log.model_name,
         "scenario": scenario.to_json(),
         "fields": fields_json(&log.settings),
-        "comparison": comparison_json(&log::compare(&log.facts, &scenario))?,
+        "comparison": comparison_json(&log.compared(&scenario))?,
         "notes": log.notes,
         "errors": errors_json(&ENGLISH, &errors),
     }))

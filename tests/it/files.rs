@@ -425,7 +425,7 @@ fn what_does_not_go_together() {
         (
             "notes.txt",
             "buy milk",
-            "the file \"notes.txt\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, what a server prints when it starts, what nvidia-smi or rocm-smi prints, and a link to a scenario are",
+            "the file \"notes.txt\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, the command that starts a server, what it prints then, what nvidia-smi or rocm-smi prints, and a link to a scenario are",
         ),
         (
             "",
@@ -513,7 +513,7 @@ fn any_file_by_slices() {
             "empty",
             b"",
             0,
-            "the file \"empty\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, what a server prints when it starts, what nvidia-smi or rocm-smi prints, and a link to a scenario are",
+            "the file \"empty\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, the command that starts a server, what it prints then, what nvidia-smi or rocm-smi prints, and a link to a scenario are",
         ),
         (
             "cut.gguf",
@@ -582,7 +582,7 @@ fn files_together() {
         .iter()
         .map(|line| (line.text.as_str(), line.is_bad))
         .collect();
-    let wrong = "notes.txt: the file \"notes.txt\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, what a server prints when it starts, what nvidia-smi or rocm-smi prints, and a link to a scenario are";
+    let wrong = "notes.txt: the file \"notes.txt\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, the command that starts a server, what it prints then, what nvidia-smi or rocm-smi prints, and a link to a scenario are";
     assert_eq!(
         shown,
         [
@@ -621,7 +621,7 @@ fn files_together() {
     let wrong = join_files(vec![text_file("a", "buy milk")], &Scenario::default());
     assert_eq!(
         files_read::refusal(&wrong, &ENGLISH),
-        "the file \"a\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, what a server prints when it starts, what nvidia-smi or rocm-smi prints, and a link to a scenario are. The scenario stays as it was."
+        "the file \"a\" is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, the command that starts a server, what it prints then, what nvidia-smi or rocm-smi prints, and a link to a scenario are. The scenario stays as it was."
     );
     assert!(
         wrong.scenario.is_none() && wrong.error.is_none(),

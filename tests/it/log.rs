@@ -2,6 +2,7 @@
 
 use kvscope::core::import::log::{self, Comparison, LogReading, Reason, What};
 use kvscope::core::import::names_of_models::preset_named;
+use kvscope::core::import::recognise::{Kind, recognise};
 use kvscope::core::report::report;
 use kvscope::core::scenario::Scenario;
 use kvscope::view::comparison::{self, Row};
@@ -489,6 +490,176 @@ fn names_of_presets() {
             expected,
             "{name}"
         );
+    }
+}
+
+#[test]
+fn commands() {
+    for (text, engine, model, settings) in [
+        (
+            "CUDA_VISIBLE_DEVICES=0,1 vllm serve Qwen/Qwen3-32B-FP8 --tensor-parallel-size 2 --max_model_len=32K --kv-cache-dtype fp8_e4m3 --gpu-memory-utilization 0.95 --no-async-scheduling",
+            "vllm",
+            Some("Qwen/Qwen3-32B-FP8"),
+            &[
+                ("model", "qwen3-32b"),
+                ("weight_format", "fp8"),
+                ("tensor_parallel_size", "2"),
+                ("max_model_len", "32768"),
+                ("kv_cache_dtype", "fp8"),
+                ("gpu_memory_utilization", "0.95"),
+                ("async_scheduling", "false"),
+            ][..],
+        ),
+        (
+            "docker run --gpus all --ipc=host vllm/vllm-openai:latest \\
+  --model \"openai/gpt-oss-120b\" \\
+  -tp 4 \\
+  --max-model-len 131k --kv-cache-dtype auto",
+            "vllm",
+            Some("openai/gpt-oss-120b"),
+            &[
+                ("model", "gpt-oss-120b"),
+                ("weight_format", "mxfp4"),
+                ("tensor_parallel_size", "4"),
+                ("max_model_len", "131000"),
+            ],
+        ),
+        (
+            "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --tp 8 --dp 8 --enable-dp-attention --mem-fraction-static 0.88 --context-length 65536 --page-size 64",
+            "sglang",
+            Some("deepseek-ai/DeepSeek-R1"),
+            &[
+                ("model", "deepseek-r1"),
+                ("weight_format", "fp8_block"),
+                ("tensor_parallel_size", "8"),
+                ("data_parallel_size", "8"),
+                ("dp_attention", "true"),
+                ("mem_fraction_static", "0.88"),
+                ("max_model_len", "65536"),
+                ("page_size", "64"),
+            ],
+        ),
+        (
+            "./build/bin/llama-server -m ~/models/Qwen3-8B-Q4_K_M.gguf -c 32768 -np 4 -fa on -ctk q8_0 -ctv q4_0 -ub 1024 --swa-full",
+            "llama.cpp",
+            Some("~/models/Qwen3-8B-Q4_K_M.gguf"),
+            &[
+                ("model", "qwen3-8b"),
+                ("weight_format", "q4_k_m"),
+                ("n_ctx", "32768"),
+                ("n_seq_max", "4"),
+                ("flash_attn", "true"),
+                ("kv_cache_dtype", "q8_0/q4_0"),
+                ("n_ubatch", "1024"),
+                ("swa_full", "true"),
+            ],
+        ),
+        (
+            "trtllm-serve meta-llama/Llama-3.1-8B-Instruct --tp_size 2 --kv_cache_free_gpu_memory_fraction 0.85 --max_seq_len 8192",
+            "tensorrt-llm",
+            Some("meta-llama/Llama-3.1-8B-Instruct"),
+            &[
+                ("model", "llama-3.1-8b"),
+                ("weight_format", "bf16"),
+                ("tensor_parallel_size", "2"),
+                ("free_gpu_memory_fraction", "0.85"),
+                ("max_model_len", "8192"),
+            ],
+        ),
+    ] {
+        let reading = log::read(text);
+        assert_eq!(reading.engine, Some(engine), "{text}");
+        assert_eq!(reading.model_name.as_deref(), model);
+        for (key, value) in settings {
+            assert_eq!(reading.setting(key), Some(*value), "{key} of {text}");
+        }
+        assert_eq!(reading.notes, [], "{text}");
+        assert_eq!(reading.apply(&mut Scenario::default()), [], "{text}");
+        assert_eq!(recognise(text.as_bytes()), Kind::Log(engine));
+    }
+}
+
+#[test]
+fn commands_that_are_not_understood() {
+    let reading = log::read(
+        "vllm serve Qwen/Qwen3-8B --max-model-len <your length> --served-model-name x -tp=two",
+    );
+    let notes: Vec<_> = reading
+        .notes
+        .iter()
+        .map(|note| note.message.as_str())
+        .collect();
+    assert_eq!(
+        notes,
+        [
+            "the values of --max-model-len (<your) and -tp (two) were not read, so these fields stayed as they were"
+        ]
+    );
+    for prose in [
+        "vllm serve crashes on my machine",
+        "we moved from llama-server to something else",
+        "- a list\n- of things about sglang",
+    ] {
+        assert_eq!(log::read(prose).engine, None, "{prose}");
+    }
+}
+
+/// The command says what was asked, and the lines after it what came of it.
+#[test]
+fn a_command_before_its_log() {
+    let text = format!("$ vllm serve Qwen/Qwen3-8B --max-model-len 8192 -tp 1\n{VLLM_V1}");
+    let (reading, rows) = compared(&text, &[]);
+    assert_eq!(reading.setting("max_model_len"), Some("40960"));
+    all_agree(&rows);
+}
+
+#[test]
+fn weights_as_the_log_has_them() {
+    for (text, expected) in [
+        (
+            "LLM engine (v0.9.1) with config: model='x/Llama-3.1-8B-Instruct-quantized.w4a16', quantization=compressed-tensors, kv_cache_dtype=auto",
+            "int4",
+        ),
+        (
+            "LLM engine (v0.9.1) with config: model='meta-llama/Llama-3.1-8B', quantization=fp8",
+            "fp8",
+        ),
+        (
+            "LLM engine (v0.9.1) with config: model='meta-llama/Llama-3.1-8B', quantization=None",
+            "bf16",
+        ),
+        (
+            "LLM engine (v0.9.1) with config: model='openai/gpt-oss-20b'",
+            "mxfp4",
+        ),
+        ("print_info: file type   = Q4_K - Medium", "q4_k_m"),
+        ("print_info: file type   = IQ4_XS - 4.25 bpw", "iq4_xs"),
+        ("llm_load_print_meta: model ftype      = all F32", "float32"),
+        (
+            "llm_load_print_meta: model ftype      = mostly Q8_0",
+            "q8_0",
+        ),
+        ("print_info: file type   = Q6_K", "q6_k"),
+        ("print_info: file type   = MXFP4 MoE", "mxfp4"),
+    ] {
+        assert_eq!(
+            log::read(text).setting("weight_format"),
+            Some(expected),
+            "{text}"
+        );
+    }
+}
+
+/// Until a model is chosen, the default one's figures say nothing of the server's.
+#[test]
+fn a_log_of_a_model_that_is_not_known() {
+    let text = VLLM_V1.replace("Qwen/Qwen3-8B", "someone/Other-8B");
+    let reading = log::read(&text);
+    let mut scenario = Scenario::default();
+    reading.apply(&mut scenario);
+    for row in reading.compared(&scenario) {
+        let expected = (!row.agrees).then_some(Reason::OtherModel);
+        assert_eq!(row.reason.filter(|_| !row.agrees), expected);
     }
 }
 

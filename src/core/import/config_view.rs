@@ -246,7 +246,12 @@ impl<'a> ConfigView<'a> {
             .iter()
             .find(|(canonical, _)| *canonical == name)
             .map_or(&[][..], |(_, others)| others);
-        let names = || std::iter::once(&name).chain(others);
+        // Beside `dim`, `hidden_dim` is the width of the MLP; alone it is the model's.
+        let is_of_field = |other: &&&str| {
+            **other != "hidden_dim"
+                || self.text.contains_key("dim") == (name == "intermediate_size")
+        };
+        let names = || std::iter::once(&name).chain(others).filter(is_of_field);
         // A value under another name is better than a null under this one.
         let mut res = None;
         for name in names() {

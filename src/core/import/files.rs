@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::gguf::GgufReader;
-use super::log::{self, Comparison, Fact, Reason, Setting};
+use super::log::{self, Comparison, Fact, Setting};
 use super::recognise::{Kind, Part, ScenarioPatch, join, recognise, text_of};
 use super::safetensors::{self, SafetensorsReader};
 use super::smi::Device;
@@ -214,9 +214,7 @@ impl FilesRead {
                 .as_ref()
                 .is_some_and(|own| own.model == scenario.model);
         if is_guessed {
-            for row in res.iter_mut().filter(|row| !row.agrees) {
-                row.reason = Some(Reason::OtherModel);
-            }
+            log::of_another_model(&mut res);
         }
         res
     }

@@ -99,6 +99,8 @@ pub(super) const ALIASES: &[(&str, &[&str])] = &[
             "ffn_dim",
             "d_ff",
             "block_ff_dim",
+            "ff_intermediate_size",
+            "hidden_dim",
             "n_inner",
             "ffn_hidden_size",
             "ffn_config.ffn_hidden_size",

@@ -221,7 +221,7 @@ fn unknown(name: &str, text: &str) -> ImportError {
     ImportError::new(
         "unknown",
         format!(
-            "{what} is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, what a server prints when it starts, what nvidia-smi or rocm-smi prints, and a link to a scenario are"
+            "{what} is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, the command that starts a server, what it prints then, what nvidia-smi or rocm-smi prints, and a link to a scenario are"
         ),
     )
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::scan::{Rounded, after, amount, between, count, count_after};
 use super::{Reader, What, cache_format};
 use crate::core::scenario::EngineKind;
+use crate::core::weights::weight_format;
 
 /// What has to wait for the end of the log.
 #[derive(Default)]
@@ -257,6 +258,11 @@ fn read_model(line: &str, reader: &mut Reader) {
     let (key, value) = (key.trim(), value.trim());
     match key {
         "general.name" => reader.set_model(value),
+        "file type" | "model ftype" => {
+            if let Some(format) = file_type(value) {
+                reader.set("weight_format", format);
+            }
+        }
         "arch" => value.clone_into(&mut reader.llama_cpp.architecture),
         "ssm_d_state" | "ssm_d_inner" if count(value) != Some(0) => {
             reader.llama_cpp.has_own_layers = true
@@ -270,6 +276,27 @@ fn read_model(line: &str, reader: &mut Reader) {
             reader.llama_cpp.dims.push((*name, number));
         }
     }
+}
+
+/// The format of a file type as llama.cpp prints it: `Q4_K - Medium`, `Q8_0`, `MXFP4 MoE`, `all F32`.
+///
+/// Source: `llama_model_ftype_name` in llama.cpp's `llama-model-loader.cpp`.
+fn file_type(text: &str) -> Option<&'static str> {
+    let text = text
+        .trim_start_matches("(guessed)")
+        .trim_start_matches("all ")
+        .trim_start_matches("mostly ")
+        .trim();
+    let (name, size) = text.split_once(" - ").unwrap_or((text, ""));
+    let name = name.split(' ').next().unwrap_or(name);
+    let suffix = match size.split(' ').next() {
+        Some("Small") => "_s",
+        Some("Medium") => "_m",
+        Some("Large") => "_l",
+        Some(_) | None => "",
+    };
+    let format = weight_format(&format!("{name}{suffix}")).or_else(|| weight_format(name))?;
+    Some(format.id)
 }
 
 fn read_ollama(line: &str, reader: &mut Reader) {

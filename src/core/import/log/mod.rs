@@ -1,6 +1,7 @@
 //! Start-up text of an engine: what it says of the setup, and the figures it prints. Any text is read, in bounded time
 //! and memory; lines that say nothing are passed over.
 
+mod command;
 mod compare;
 mod llama_cpp;
 mod scan;
@@ -12,7 +13,9 @@ use serde::Serialize;
 
 use super::names_of_models::preset_named;
 use crate::core::model::ImportNote;
+use crate::core::presets;
 use crate::core::scenario::{EngineKind, FieldError, Scenario, cut};
+use crate::core::weights::{WEIGHT_FORMATS, weight_format};
 pub use compare::{Comparison, Computed, Reason, compare};
 use scan::Rounded;
 
@@ -113,6 +116,15 @@ impl LogReading {
         errors
     }
 
+    /// The figures beside ours of a scenario that this log was applied to.
+    pub fn compared(&self, scenario: &Scenario) -> Vec<Comparison> {
+        let mut res = compare(&self.facts, scenario);
+        if self.notes.iter().any(|note| note.code == "model") {
+            of_another_model(&mut res);
+        }
+        res
+    }
+
     /// The value of a field that the log decides.
     pub fn setting(&self, key: &str) -> Option<&str> {
         let is_key = |setting: &&Setting| setting.key == key;
@@ -141,6 +153,7 @@ pub fn read(text: &str) -> LogReading {
     }
     for line in text.get(..end).unwrap_or_default().lines() {
         let line = scan::plain(line, MAX_LINE);
+        command::read_line(&line, &mut reader);
         vllm::read_line(&line, &mut reader);
         sglang::read_line(&line, &mut reader);
         tensorrt_llm::read_line(&line, &mut reader);
@@ -164,6 +177,7 @@ struct Reader {
     engine: Option<EngineKind>,
     res: LogReading,
     vllm: vllm::State,
+    command: command::State,
     llama_cpp: llama_cpp::State,
 }
 
@@ -193,6 +207,9 @@ impl Reader {
         self.res.model_name = Some(cut(name, 200));
         if let Some(preset) = preset_named(name) {
             self.set("model", preset.id());
+        }
+        if let Some(format) = weight_format_in(name) {
+            self.set("weight_format", format);
         }
     }
 
@@ -234,6 +251,19 @@ impl Reader {
         of_kind.map(|fact| fact.value).min_by(f64::total_cmp)
     }
 
+    /// A preset whose weights nothing names is stored as its makers ship it; so is one of which only `fp8` is known.
+    fn as_its_makers_store_it(&mut self) {
+        let Some(preset) = self.res.setting("model").and_then(presets::get) else {
+            return;
+        };
+        let stored = preset.model().stored;
+        let stored = stored.map_or("bf16", |stored| stored.format.id);
+        let is_its = |format: &str| stored.starts_with(format);
+        if self.res.setting("weight_format").is_none_or(is_its) {
+            self.set("weight_format", stored);
+        }
+    }
+
     fn finish(mut self) -> LogReading {
         self.res.engine = self.engine.map(EngineKind::id);
         match self.engine {
@@ -246,6 +276,8 @@ impl Reader {
                     .to_owned(),
             ),
         }
+        self.as_its_makers_store_it();
+        command::finish(&mut self);
         if self.engine.is_some() && self.res.setting("model").is_none() {
             let message = match &self.res.model_name {
                 Some(name) => format!(
@@ -258,6 +290,39 @@ impl Reader {
             self.note("model", message);
         }
         self.res
+    }
+}
+
+/// The weight format that a model's name holds as a word, such as `fp8` in `Qwen3-32B-FP8`; the longest when it holds several.
+fn weight_format_in(name: &str) -> Option<&'static str> {
+    const MORE: [&str; 6] = ["awq", "gptq", "w4a16", "w8a8", "f16", "fp16"];
+    let name = name.to_ascii_lowercase();
+    let is_word = |word: &str| {
+        let is_apart = |text: &str, at_end: bool| {
+            let c = if at_end {
+                text.chars().next_back()
+            } else {
+                text.chars().next()
+            };
+            c.is_none_or(|c| !c.is_ascii_alphanumeric())
+        };
+        name.match_indices(word).any(|(at, _)| {
+            let (before, rest) = name.split_at(at);
+            is_apart(before, true) && is_apart(rest.get(word.len()..).unwrap_or_default(), false)
+        })
+    };
+    let ids = WEIGHT_FORMATS.iter().map(|format| format.id);
+    let found = ids
+        .chain(MORE)
+        .filter(|id| is_word(id))
+        .max_by_key(|id| id.len())?;
+    Some(weight_format(found)?.id)
+}
+
+/// Differences in a log whose model the scenario does not have.
+pub fn of_another_model(rows: &mut [Comparison]) {
+    for row in rows.iter_mut().filter(|row| !row.agrees) {
+        row.reason = Some(Reason::OtherModel);
     }
 }
 

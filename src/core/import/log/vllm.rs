@@ -95,6 +95,24 @@ fn read_settings(line: &str, reader: &mut Reader) {
     if let Some(name) = setting(line, "model").or_else(|| setting(line, "model_tag")) {
         reader.set_model(name);
     }
+    if let Some(format) = setting(line, "quantization").and_then(weight_format_of) {
+        reader.set("weight_format", format);
+    }
+}
+
+/// The weight format of a quantization method, where the method alone says it.
+///
+/// Source: `QUANTIZATION_METHODS` in vLLM's `model_executor/layers/quantization/__init__.py`.
+fn weight_format_of(method: &str) -> Option<&'static str> {
+    Some(match method {
+        "fp8" | "fbgemm_fp8" | "deepspeedfp" | "ptpc_fp8" | "modelopt" | "modelopt_fp8" => "fp8",
+        "awq" | "awq_marlin" => "int4",
+        "mxfp4" | "gpt_oss_mxfp4" => "mxfp4",
+        "modelopt_fp4" | "petit_nvfp4" => "nvfp4",
+        "bitsandbytes" => "bnb_nf4",
+        // GPTQ and compressed tensors have 4 or 8 bits, which the model's name may say.
+        _ => return None,
+    })
 }
 
 /// Settings that have a line of their own.
@@ -220,7 +238,9 @@ fn read_sizes(line: &str, reader: &mut Reader) {
 
 /// The pool: its bytes when they were printed, else the blocks or tokens that came of them.
 pub(super) fn finish(reader: &mut Reader) {
-    if let Some(bytes) = reader.least(What::AvailableBytes) {
+    if reader.res.setting("num_blocks").is_some() {
+        // The command fixed them, whatever memory there is.
+    } else if let Some(bytes) = reader.least(What::AvailableBytes) {
         reader.set("available_kv_cache_bytes", bytes.round());
     } else if let Some(blocks) = reader.least(What::NumBlocks) {
         reader.set("num_blocks", blocks);
