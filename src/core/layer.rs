@@ -186,6 +186,49 @@ pub enum IndexStorage {
 }
 
 impl LayerKind {
+    /// The same layer if it had no window or chunk, and so kept every token.
+    #[must_use]
+    pub fn without_window(self) -> Self {
+        match self {
+            Self::Sliding {
+                num_key_value_heads,
+                head_dim,
+                v_head_dim,
+                ..
+            }
+            | Self::Chunked {
+                num_key_value_heads,
+                head_dim,
+                v_head_dim,
+                ..
+            } => Self::Full {
+                num_key_value_heads,
+                head_dim,
+                v_head_dim,
+            },
+            Self::Full { .. }
+            | Self::Latent { .. }
+            | Self::Compressed { .. }
+            | Self::Recurrent(_)
+            | Self::Cross { .. }
+            | Self::Shared => self,
+        }
+    }
+
+    /// The state that the layer keeps instead of rows; `None` when it keeps rows, or nothing.
+    pub fn state(self) -> Option<RecurrentState> {
+        match self {
+            Self::Recurrent(state) => Some(state),
+            Self::Full { .. }
+            | Self::Sliding { .. }
+            | Self::Chunked { .. }
+            | Self::Latent { .. }
+            | Self::Compressed { .. }
+            | Self::Cross { .. }
+            | Self::Shared => None,
+        }
+    }
+
     /// What the fullest of `tensor_parallel_size` ranks keeps: heads are divided, rounded up, and never fewer than one
     /// (above the head count they are replicated); latent rows and index keys are on every rank.
     ///

@@ -15,20 +15,6 @@ use super::weights::{
     Place, PublishedParams, StoredWeights, WeightFormat, WeightKind, WeightPart, WeightTable,
 };
 
-const KINDS: [WeightKind; 11] = [
-    WeightKind::Embedding,
-    WeightKind::PerLayerEmbedding,
-    WeightKind::Head,
-    WeightKind::Attention,
-    WeightKind::Recurrent,
-    WeightKind::Mlp,
-    WeightKind::SharedExperts,
-    WeightKind::RoutedExperts,
-    WeightKind::RoutedExpertBiases,
-    WeightKind::Router,
-    WeightKind::Norm,
-];
-
 const FAMILIES: [RecurrentFamily; 8] = [
     RecurrentFamily::Mamba1,
     RecurrentFamily::Mamba2,
@@ -327,7 +313,7 @@ impl Writer {
     fn weights(&mut self, weights: &WeightTable) {
         self.number(weights.parts.len() as u64);
         for part in &weights.parts {
-            self.number(position(&KINDS, part.kind));
+            self.number(position(&WeightKind::ALL, part.kind));
             self.number(part.num_params);
             self.number(part.shard_units);
             self.text(&match part.place {
@@ -561,7 +547,7 @@ impl<'a> Reader<'a> {
     fn weights(&mut self) -> Option<WeightTable> {
         let parts = self.many(|line| {
             Some(WeightPart {
-                kind: line.one_of(&KINDS)?,
+                kind: line.one_of(&WeightKind::ALL)?,
                 num_params: line.number()?,
                 shard_units: line.number()?,
                 place: match line.raw()? {

@@ -365,15 +365,6 @@ const fn bounds(min: u64, max: u64, default: u64) -> Bounds {
     }
 }
 
-const fn log_bounds(min: u64, max: u64, default: u64) -> Bounds {
-    Bounds {
-        min,
-        max,
-        default,
-        is_log: true,
-    }
-}
-
 const MAX_TOKENS: u64 = 1 << 20;
 const MAX_BYTES: u64 = 1 << 50;
 const MAX_COUNT: u64 = 1 << 36;
@@ -467,7 +458,7 @@ pub static FIELDS: &[Field] = &[
     number!(
         prompt_tokens,
         None,
-        log_bounds(0, MAX_TOKENS, 512),
+        Bounds::log(0, MAX_TOKENS, 512),
         |s| s.prompt_tokens.to_string(),
         |s, v| {
             s.prompt_tokens = Tokens(v.number());
@@ -476,7 +467,7 @@ pub static FIELDS: &[Field] = &[
     number!(
         thinking_tokens,
         None,
-        log_bounds(0, MAX_TOKENS, 4000),
+        Bounds::log(0, MAX_TOKENS, 4000),
         |s| s.thinking_tokens.to_string(),
         |s, v| {
             s.thinking_tokens = Tokens(v.number());
@@ -485,7 +476,7 @@ pub static FIELDS: &[Field] = &[
     number!(
         answer_tokens,
         None,
-        log_bounds(0, MAX_TOKENS, 300),
+        Bounds::log(0, MAX_TOKENS, 300),
         |s| s.answer_tokens.to_string(),
         |s, v| {
             s.answer_tokens = Tokens(v.number());
@@ -494,7 +485,7 @@ pub static FIELDS: &[Field] = &[
     number!(
         num_samples,
         None,
-        log_bounds(1, 1000, 1),
+        Bounds::log(1, 1000, 1),
         |s| s.num_samples.to_string(),
         |s, v| {
             s.num_samples = v.count();
@@ -503,7 +494,7 @@ pub static FIELDS: &[Field] = &[
     number!(
         num_seqs,
         None,
-        log_bounds(1, 100_000, 1),
+        Bounds::log(1, 100_000, 1),
         |s| s.num_seqs.to_string(),
         |s, v| {
             s.num_seqs = v.count();
@@ -512,7 +503,7 @@ pub static FIELDS: &[Field] = &[
     number!(
         shared_prefix_tokens,
         None,
-        log_bounds(0, MAX_TOKENS, 0),
+        Bounds::log(0, MAX_TOKENS, 0),
         |s| s.shared_prefix_tokens.to_string(),
         |s, v| s.shared_prefix_tokens = Tokens(v.number())
     ),
@@ -530,7 +521,7 @@ pub static FIELDS: &[Field] = &[
     Field {
         key: "tensor_parallel_size",
         engine: None,
-        kind: FieldKind::Optional(log_bounds(1, 1000, 4)),
+        kind: FieldKind::Optional(Bounds::log(1, 1000, 4)),
         get: |s| match s.tensor_parallel_size {
             ParallelSize::Auto => AUTO.to_owned(),
             ParallelSize::Fixed(size) => size.to_string(),
@@ -545,14 +536,14 @@ pub static FIELDS: &[Field] = &[
     number!(
         pipeline_parallel_size,
         None,
-        log_bounds(1, 100, 1),
+        Bounds::log(1, 100, 1),
         |s| s.pipeline_parallel_size.to_string(),
         |s, v| s.pipeline_parallel_size = v.count()
     ),
     number!(
         data_parallel_size,
         None,
-        log_bounds(1, 1000, 1),
+        Bounds::log(1, 1000, 1),
         |s| s.data_parallel_size.to_string(),
         |s, v| {
             s.data_parallel_size = v.count();
@@ -568,14 +559,14 @@ pub static FIELDS: &[Field] = &[
     Field {
         key: "activation_bytes",
         engine: None,
-        kind: FieldKind::Optional(log_bounds(0, MAX_BYTES, 0)),
+        kind: FieldKind::Optional(Bounds::log(0, MAX_BYTES, 0)),
         get: |s| optional_text(s.activation_bytes.map(|bytes| bytes.0)),
         set: |s, v| s.activation_bytes = v.optional().map(Bytes),
     },
     Field {
         key: "overhead_bytes",
         engine: None,
-        kind: FieldKind::Optional(log_bounds(0, MAX_BYTES, 0)),
+        kind: FieldKind::Optional(Bounds::log(0, MAX_BYTES, 0)),
         get: |s| optional_text(s.overhead_bytes.map(|bytes| bytes.0)),
         set: |s, v| s.overhead_bytes = v.optional().map(Bytes),
     },
@@ -609,42 +600,42 @@ pub static FIELDS: &[Field] = &[
     Field {
         key: "available_kv_cache_bytes",
         engine: None,
-        kind: FieldKind::Optional(log_bounds(0, MAX_BYTES, 0)),
+        kind: FieldKind::Optional(Bounds::log(0, MAX_BYTES, 0)),
         get: |s| optional_text(s.engine.available_kv_cache_bytes.map(|bytes| bytes.0)),
         set: |s, v| s.engine.available_kv_cache_bytes = v.optional().map(Bytes),
     },
     Field {
         key: "num_blocks",
         engine: None,
-        kind: FieldKind::Optional(log_bounds(0, MAX_COUNT, 0)),
+        kind: FieldKind::Optional(Bounds::log(0, MAX_COUNT, 0)),
         get: |s| optional_text(s.engine.num_blocks),
         set: |s, v| s.engine.num_blocks = v.optional(),
     },
     Field {
         key: "num_tokens",
         engine: None,
-        kind: FieldKind::Optional(log_bounds(0, MAX_COUNT, 0)),
+        kind: FieldKind::Optional(Bounds::log(0, MAX_COUNT, 0)),
         get: |s| optional_text(s.engine.num_tokens),
         set: |s, v| s.engine.num_tokens = v.optional().map(Tokens),
     },
     Field {
         key: "block_size",
         engine: Some(EngineKind::Vllm),
-        kind: FieldKind::Optional(log_bounds(1, 1 << 16, 16)),
+        kind: FieldKind::Optional(Bounds::log(1, 1 << 16, 16)),
         get: |s| optional_text(s.engine.block_size),
         set: |s, v| s.engine.block_size = v.optional().map(Tokens),
     },
     Field {
         key: "max_model_len",
         engine: Some(EngineKind::Vllm),
-        kind: FieldKind::Optional(log_bounds(1, 1 << 24, 0)),
+        kind: FieldKind::Optional(Bounds::log(1, 1 << 24, 0)),
         get: |s| optional_text(s.engine.max_model_len),
         set: |s, v| s.engine.max_model_len = v.optional().map(Tokens),
     },
     Field {
         key: "max_num_batched_tokens",
         engine: Some(EngineKind::Vllm),
-        kind: FieldKind::Optional(log_bounds(1, 1 << 24, 0)),
+        kind: FieldKind::Optional(Bounds::log(1, 1 << 24, 0)),
         get: |s| optional_text(s.engine.max_num_batched_tokens),
         set: |s, v| s.engine.max_num_batched_tokens = v.optional().map(Tokens),
     },
@@ -659,7 +650,7 @@ pub static FIELDS: &[Field] = &[
     number!(
         decode_context_parallel_size,
         Some(EngineKind::Vllm),
-        log_bounds(1, 1000, 1),
+        Bounds::log(1, 1000, 1),
         |s| s.engine.decode_context_parallel_size.to_string(),
         |s, v| s.engine.decode_context_parallel_size = v.count()
     ),
@@ -688,7 +679,7 @@ pub static FIELDS: &[Field] = &[
     number!(
         page_size,
         Some(EngineKind::Sglang),
-        log_bounds(1, 1 << 16, 1),
+        Bounds::log(1, 1 << 16, 1),
         |s| s.engine.page_size.to_string(),
         |s, v| {
             s.engine.page_size = Tokens(v.number());
@@ -712,14 +703,14 @@ pub static FIELDS: &[Field] = &[
     Field {
         key: "max_mamba_cache_size",
         engine: Some(EngineKind::Sglang),
-        kind: FieldKind::Optional(log_bounds(1, 1 << 20, 0)),
+        kind: FieldKind::Optional(Bounds::log(1, 1 << 20, 0)),
         get: |s| optional_text(s.engine.max_mamba_cache_size),
         set: |s, v| s.engine.max_mamba_cache_size = v.optional(),
     },
     number!(
         tokens_per_block,
         Some(EngineKind::TensorRtLlm),
-        log_bounds(1, 1 << 16, 32),
+        Bounds::log(1, 1 << 16, 32),
         |s| s.engine.tokens_per_block.to_string(),
         |s, v| s.engine.tokens_per_block = Tokens(v.number())
     ),
@@ -733,14 +724,14 @@ pub static FIELDS: &[Field] = &[
     Field {
         key: "n_ctx",
         engine: Some(EngineKind::LlamaCpp),
-        kind: FieldKind::Optional(log_bounds(1, 1 << 28, 0)),
+        kind: FieldKind::Optional(Bounds::log(1, 1 << 28, 0)),
         get: |s| optional_text(s.engine.n_ctx),
         set: |s, v| s.engine.n_ctx = v.optional().map(Tokens),
     },
     Field {
         key: "n_seq_max",
         engine: Some(EngineKind::LlamaCpp),
-        kind: FieldKind::Optional(log_bounds(1, 1000, 1)),
+        kind: FieldKind::Optional(Bounds::log(1, 1000, 1)),
         get: |s| optional_text(s.engine.n_seq_max),
         set: |s, v| s.engine.n_seq_max = v.optional().map(|_| v.count()),
     },
@@ -755,7 +746,7 @@ pub static FIELDS: &[Field] = &[
     number!(
         n_ubatch,
         Some(EngineKind::LlamaCpp),
-        log_bounds(1, 1 << 20, 512),
+        Bounds::log(1, 1 << 20, 512),
         |s| s.engine.n_ubatch.to_string(),
         |s, v| {
             s.engine.n_ubatch = Tokens(v.number());

@@ -188,18 +188,9 @@ pub struct Setting {
     set: fn(&mut Settings, &Given<'_>) -> Option<()>,
 }
 
-const fn bounds(min: u64, max: u64, default: u64) -> Bounds {
-    Bounds {
-        min,
-        max,
-        default,
-        is_log: true,
-    }
-}
-
-const SEED: Bounds = bounds(0, u32::MAX as u64, 1);
-const TOKENS: Bounds = bounds(1, MAX_REQUEST_TOKENS, 1);
-const LIMIT: Bounds = bounds(1, 1 << 32, 1);
+const SEED: Bounds = Bounds::log(0, u32::MAX as u64, 1);
+const TOKENS: Bounds = Bounds::log(1, MAX_REQUEST_TOKENS, 1);
+const LIMIT: Bounds = Bounds::log(1, 1 << 32, 1);
 const AUTO: &str = "auto";
 /// US dollars.
 const MAX_USD: f64 = 1e6;

@@ -107,25 +107,16 @@ impl Default for Plan {
     }
 }
 
-const fn bounds(min: u64, max: u64, default: u64) -> Bounds {
-    Bounds {
-        min,
-        max,
-        default,
-        is_log: true,
-    }
-}
-
 /// Bounds of [`Plan::num_turns`].
-pub const NUM_TURNS: Bounds = bounds(1, 50, 2);
+pub const NUM_TURNS: Bounds = Bounds::log(1, 50, 2);
 /// Bounds of [`Plan::follow_up`].
-pub const FOLLOW_UP_TOKENS: Bounds = bounds(1, 1 << 20, 100);
+pub const FOLLOW_UP_TOKENS: Bounds = Bounds::log(1, 1 << 20, 100);
 /// Bounds of [`Plan::tool_calls`].
-pub const TOOL_CALLS: Bounds = bounds(0, 20, 0);
+pub const TOOL_CALLS: Bounds = Bounds::log(0, 20, 0);
 /// Bounds of [`Plan::call`].
-pub const CALL_TOKENS: Bounds = bounds(1, 1 << 20, 50);
+pub const CALL_TOKENS: Bounds = Bounds::log(1, 1 << 20, 50);
 /// Bounds of [`Plan::result`].
-pub const RESULT_TOKENS: Bounds = bounds(1, 1 << 20, 500);
+pub const RESULT_TOKENS: Bounds = Bounds::log(1, 1 << 20, 500);
 
 impl Plan {
     /// Checks every number against its bounds.

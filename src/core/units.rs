@@ -300,6 +300,16 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// Bounds of a number whose slider is logarithmic.
+    pub const fn log(min: u64, max: u64, default: u64) -> Self {
+        Self {
+            min,
+            max,
+            default,
+            is_log: true,
+        }
+    }
+
     /// Whether `value` is allowed.
     pub fn contains(&self, value: u64) -> bool {
         self.min <= value && value <= self.max

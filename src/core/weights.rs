@@ -29,6 +29,23 @@ pub enum WeightKind {
     Norm,
 }
 
+impl WeightKind {
+    /// Every kind, in the order of the enum.
+    pub const ALL: [Self; 11] = [
+        Self::Embedding,
+        Self::PerLayerEmbedding,
+        Self::Head,
+        Self::Attention,
+        Self::Recurrent,
+        Self::Mlp,
+        Self::SharedExperts,
+        Self::RoutedExperts,
+        Self::RoutedExpertBiases,
+        Self::Router,
+        Self::Norm,
+    ];
+}
+
 /// Where a part lies when layers are spread over pipeline stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {

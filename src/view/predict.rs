@@ -468,23 +468,8 @@ impl<'a> Words<'a> {
             }
             Verdict::Rough => again(text.rough()),
             Verdict::Slip(id) => self.slip(situation, *id, &values),
-            Verdict::Ambiguous {
-                follow_up: Some(follow_up),
-                ..
-            } => Said {
-                text: values.fill(text.ambiguous()),
-                follow_up: Some(self.follow_up(follow_up)),
-                ..Said::default()
-            },
-            Verdict::Ambiguous {
-                slips,
-                follow_up: None,
-            } => {
-                values.set("names", self.names(slips));
-                Said {
-                    text: values.fill(text.ambiguous_still()),
-                    ..Said::default()
-                }
+            Verdict::Ambiguous { slips, follow_up } => {
+                self.ambiguous(slips, follow_up.as_deref(), values)
             }
             Verdict::AnswersOther(other) => {
                 values.set("question", self.question(situation, *other));
@@ -566,6 +551,27 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// What is said to a number that several slips share: one more question, or, when none tells them apart, their names.
+    fn ambiguous(
+        &self,
+        slips: &[SlipId],
+        follow_up: Option<&FollowUp>,
+        mut values: Values,
+    ) -> Said {
+        let Some(follow_up) = follow_up else {
+            values.set("names", self.names(slips));
+            return Said {
+                text: values.fill(self.text.ambiguous_still()),
+                ..Said::default()
+            };
+        };
+        Said {
+            text: values.fill(self.text.ambiguous()),
+            follow_up: Some(self.follow_up(follow_up)),
+            ..Said::default()
+        }
+    }
+
     /// What is said to the answer to a follow-up. `typed` is the first answer's text.
     pub fn follow_up_verdict(
         &self,
@@ -579,23 +585,8 @@ impl<'a> Words<'a> {
         values.set("yours", cut(typed.trim(), 40));
         match verdict {
             FollowUpVerdict::Slip(id) => self.slip(&situation, *id, &values),
-            FollowUpVerdict::Ambiguous {
-                follow_up: Some(next),
-                ..
-            } => Said {
-                text: values.fill(text.ambiguous()),
-                follow_up: Some(self.follow_up(next)),
-                ..Said::default()
-            },
-            FollowUpVerdict::Ambiguous {
-                slips,
-                follow_up: None,
-            } => {
-                values.set("names", self.names(slips));
-                Said {
-                    text: values.fill(text.ambiguous_still()),
-                    ..Said::default()
-                }
+            FollowUpVerdict::Ambiguous { slips, follow_up } => {
+                self.ambiguous(slips, follow_up.as_deref(), values)
             }
             FollowUpVerdict::Right if follow_up.is_probe => Said {
                 text: text.probe_right().to_owned(),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::markup::push_escaped;
+use super::text::Text;
 
 /// One cell: what a reader sees, and what a program gets.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +38,12 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table whose columns have these names.
+    pub fn new(head: &[&Text], rows: Vec<Vec<Cell>>) -> Self {
+        let head = head.iter().map(|name| name.to_string()).collect();
+        Self { head, rows }
+    }
+
     /// As the markup of a `<table>`.
     pub fn html(&self, caption: &str) -> String {
         let mut res = String::from("<table><caption>");

@@ -2,7 +2,6 @@
 
 use crate::core::layer::{CacheFormats, LayerKind, Rows};
 use crate::core::predict::question::{Question, Situation, output_limit};
-use crate::core::predict::slips;
 use crate::core::report::LayerReport;
 use crate::core::setup::Setup;
 use crate::core::units::{Bytes, ElementFormat, KvFormat, Scale, Tokens};
@@ -246,7 +245,7 @@ fn token_terms(situation: &Situation, numbers: Numbers<'_>, is_filling: bool) ->
     let terms = groups.iter().filter_map(|group| {
         let count = numbers.integer(group.count.into());
         let kind = if is_filling {
-            slips::without_window(group.kind)
+            group.kind.without_window()
         } else {
             group.kind
         };

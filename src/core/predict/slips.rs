@@ -304,7 +304,7 @@ slips! {
         "The limit on the output taken for the thinking's.";
 
     // Beside the collection.
-    WindowIgnored "X1" PerToken HELD_BYTES, Worlds(|s| vec![with_layers(&s.scenario, without_window)]),
+    WindowIgnored "X1" PerToken HELD_BYTES, Worlds(|s| vec![with_layers(&s.scenario, LayerKind::without_window)]),
         "unslothai/unsloth#4757: 81 GB for the 10 of Gemma 3 27B",
         "Windows ignored: every layer as if it kept every token.";
     LatentTwice "X2" PerToken PER_TOKEN, Worlds(|s| vec![with_layers(&s.scenario, latent_twice)]),
@@ -522,34 +522,6 @@ fn sliding(kind: LayerKind) -> LayerKind {
         },
         LayerKind::Sliding { .. }
         | LayerKind::Chunked { .. }
-        | LayerKind::Latent { .. }
-        | LayerKind::Compressed { .. }
-        | LayerKind::Recurrent(_)
-        | LayerKind::Cross { .. }
-        | LayerKind::Shared => kind,
-    }
-}
-
-/// The layer as if it had no window or chunk.
-pub fn without_window(kind: LayerKind) -> LayerKind {
-    match kind {
-        LayerKind::Sliding {
-            num_key_value_heads,
-            head_dim,
-            v_head_dim,
-            ..
-        }
-        | LayerKind::Chunked {
-            num_key_value_heads,
-            head_dim,
-            v_head_dim,
-            ..
-        } => LayerKind::Full {
-            num_key_value_heads,
-            head_dim,
-            v_head_dim,
-        },
-        LayerKind::Full { .. }
         | LayerKind::Latent { .. }
         | LayerKind::Compressed { .. }
         | LayerKind::Recurrent(_)

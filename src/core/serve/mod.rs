@@ -28,19 +28,10 @@ pub use world::{Fate, Refusal};
 
 use super::units::{Bounds, MAX_EXACT_INTEGER};
 
-const fn bounds(min: u64, max: u64, default: u64) -> Bounds {
-    Bounds {
-        min,
-        max,
-        default,
-        is_log: true,
-    }
-}
-
 /// Bounds of the number of requests.
-pub const MAX_REQUESTS: Bounds = bounds(1, 100_000, 500);
+pub const MAX_REQUESTS: Bounds = Bounds::log(1, 100_000, 500);
 /// Bounds of the number of clients.
-pub const MAX_CLIENTS: Bounds = bounds(1, 100_000, 64);
+pub const MAX_CLIENTS: Bounds = Bounds::log(1, 100_000, 64);
 /// Tokens of a prompt, of thinking or of an answer, at most.
 pub const MAX_REQUEST_TOKENS: u64 = 1 << 20;
 /// Tokens of all requests together, at most.

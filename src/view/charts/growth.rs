@@ -208,13 +208,7 @@ fn table(input: &Input<'_>) -> Table {
         &text.answer,
         &text.growth_row_seconds,
     ];
-    Table {
-        head: head
-            .into_iter()
-            .map(|name| name.clone().into_owned())
-            .collect(),
-        rows: rows.collect(),
-    }
+    Table::new(&head, rows.collect())
 }
 
 impl Curve {

@@ -313,13 +313,7 @@ fn table(input: &Input<'_>, padding: Bytes, empty: Bytes, missing: Bytes) -> Tab
         })
         .collect();
     let head = [&text.part, &text.bytes, &text.size, &text.of_capacity];
-    Table {
-        head: head
-            .into_iter()
-            .map(|name| name.clone().into_owned())
-            .collect(),
-        rows,
-    }
+    Table::new(&head, rows)
 }
 
 impl Draw for Stack {

@@ -256,10 +256,7 @@ fn table(input: &Input<'_>, layers: &[Vec<Cache>]) -> Table {
         &text.head_tokens,
         &input.messages.charts.bytes,
     ];
-    Table {
-        head: head.map(|name| name.clone().into_owned()).into(),
-        rows,
-    }
+    Table::new(&head, rows)
 }
 
 /// What one layer is and keeps, in words.

@@ -198,10 +198,7 @@ fn table(
         &text.price_per_million,
         &text.templates_source,
     ];
-    Table {
-        head: head.map(|name| name.to_string()).to_vec(),
-        rows,
-    }
+    Table::new(&head, rows)
 }
 
 /// Where an API's price is from.

@@ -146,10 +146,7 @@ pub fn table(outlook: &Outlook, messages: &Messages) -> Table {
         &text.speed_slow,
         &text.speed_roofline,
     ];
-    Table {
-        head: head.map(|name| name.to_string()).to_vec(),
-        rows,
-    }
+    Table::new(&head, rows)
 }
 
 impl Draw for Curve {

@@ -169,13 +169,7 @@ fn table(input: &Input<'_>) -> Table {
         &text.ends_at,
         &text.share,
     ];
-    Table {
-        head: head
-            .into_iter()
-            .map(|name| name.clone().into_owned())
-            .collect(),
-        rows,
-    }
+    Table::new(&head, rows)
 }
 
 impl Draw for Bar {

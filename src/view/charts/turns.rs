@@ -184,8 +184,5 @@ fn table(input: &Input, messages: &Messages) -> Table {
         &text.turns_dead_bytes,
         &text.turns_total_dead,
     ];
-    Table {
-        head: head.map(|name| name.to_string()).to_vec(),
-        rows,
-    }
+    Table::new(&head, rows)
 }

@@ -113,7 +113,7 @@ impl Layout {
                 return None;
             }
             if row_bytes(group.kind, settings.formats) != Bytes::ZERO
-                || state_of(group.kind).is_some()
+                || group.kind.state().is_some()
             {
                 add(&mut counts, group.kind, u64::from(group.count));
             }
@@ -123,7 +123,7 @@ impl Layout {
         {
             let all = std::mem::take(&mut counts);
             for (kind, count) in all {
-                add(&mut counts, without_window(kind), count);
+                add(&mut counts, kind.without_window(), count);
             }
         }
         let mut res = Self {
@@ -226,7 +226,9 @@ impl Layout {
 
     fn scan_chunk(&self) -> u64 {
         let is_mamba2 = |kind: &Kind| {
-            state_of(kind.kind).is_some_and(|state| state.family == RecurrentFamily::Mamba2)
+            kind.kind
+                .state()
+                .is_some_and(|state| state.family == RecurrentFamily::Mamba2)
         };
         if self.kinds.iter().any(is_mamba2) {
             SCAN_CHUNK
@@ -237,7 +239,7 @@ impl Layout {
 
     /// Bytes of a recurrent state, with the columns that rejected draft tokens need.
     fn state_bytes(&self, kind: LayerKind) -> Option<u64> {
-        let state = state_of(kind)?;
+        let state = kind.state()?;
         let columns = match state.family {
             RecurrentFamily::Mamba2 | RecurrentFamily::GatedDeltaNet | RecurrentFamily::Kda => {
                 state
@@ -300,7 +302,7 @@ impl Layout {
             let is_kind = |group: &&LayerGroup| {
                 group.kind == kind.kind
                     || (!self.settings.is_hybrid_manager_on
-                        && without_window(group.kind) == kind.kind)
+                        && group.kind.without_window() == kind.kind)
             };
             stage
                 .iter()
@@ -462,19 +464,6 @@ fn lcm(a: u64, b: u64) -> u64 {
     (a / x.max(1)).saturating_mul(b)
 }
 
-fn state_of(kind: LayerKind) -> Option<RecurrentState> {
-    match kind {
-        LayerKind::Recurrent(state) => Some(state),
-        LayerKind::Full { .. }
-        | LayerKind::Sliding { .. }
-        | LayerKind::Chunked { .. }
-        | LayerKind::Latent { .. }
-        | LayerKind::Compressed { .. }
-        | LayerKind::Cross { .. }
-        | LayerKind::Shared => None,
-    }
-}
-
 fn need(kind: LayerKind) -> Need {
     match kind {
         LayerKind::Full { .. }
@@ -488,34 +477,6 @@ fn need(kind: LayerKind) -> Need {
         } => Need::Chunked(attention_chunk_size.0),
         LayerKind::Recurrent(_) => Need::State,
         LayerKind::Cross { encoder_tokens, .. } => Need::Cross(encoder_tokens.0),
-    }
-}
-
-/// The kind as the manager sees it when it is not hybrid: windows and chunks are charged in full.
-fn without_window(kind: LayerKind) -> LayerKind {
-    match kind {
-        LayerKind::Sliding {
-            num_key_value_heads,
-            head_dim,
-            v_head_dim,
-            ..
-        }
-        | LayerKind::Chunked {
-            num_key_value_heads,
-            head_dim,
-            v_head_dim,
-            ..
-        } => LayerKind::Full {
-            num_key_value_heads,
-            head_dim,
-            v_head_dim,
-        },
-        LayerKind::Full { .. }
-        | LayerKind::Latent { .. }
-        | LayerKind::Compressed { .. }
-        | LayerKind::Recurrent(_)
-        | LayerKind::Cross { .. }
-        | LayerKind::Shared => kind,
     }
 }
 

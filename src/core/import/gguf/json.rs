@@ -7,11 +7,12 @@ use serde_json::{Map, Value as Json};
 
 use super::keys::{Keys, Value};
 use super::layers::MAX_LAYERS;
-use super::sums::{Amount, ByKind, GgufHeader, KINDS, Sums};
+use super::sums::{Amount, ByKind, GgufHeader, Sums};
 use crate::core::import::ImportError;
+use crate::core::weights::WeightKind;
 
-/// The names of [`KINDS`].
-const NAMES: [&str; KINDS.len()] = [
+/// The names of [`WeightKind::ALL`].
+const NAMES: [&str; WeightKind::ALL.len()] = [
     "embedding",
     "per_layer_embedding",
     "head",

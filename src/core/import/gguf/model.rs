@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::keys::{ArchKeys, Value};
 use super::layers::{self, Layers};
 use super::scan::shown;
-use super::sums::{Amount, ByKind, GgufHeader, KINDS};
+use super::sums::{Amount, ByKind, GgufHeader};
 use super::types::{listed_format, tensor_type};
 use crate::core::import::ImportError;
 use crate::core::import::log::Setting;
-use crate::core::layer::{LayerKind, RecurrentState};
+use crate::core::layer::LayerKind;
 use crate::core::model::{ImportNote, LayerGroup, ModelConfig, UnfoldedHeads};
 use crate::core::units::{ElementFormat, Scale, Tokens, formats};
 use crate::core::weights::{
@@ -355,7 +355,7 @@ fn weight_table(
     let units = |kind| shard_units(kind, keys, model);
     let mut parts = Vec::new();
     let mut put = |params: &ByKind, place: Place| -> Result<(), ImportError> {
-        for (kind, num_params) in KINDS.into_iter().zip(*params) {
+        for (kind, num_params) in WeightKind::ALL.into_iter().zip(*params) {
             if num_params == 0 {
                 continue;
             }
@@ -418,16 +418,8 @@ fn shard_units(
         }
         WeightKind::Attention => u64::from(model.num_attention_heads),
         WeightKind::Recurrent => {
-            let heads = model.groups.iter().map(|group| match group.kind {
-                LayerKind::Recurrent(RecurrentState { state_heads, .. }) => state_heads,
-                LayerKind::Full { .. }
-                | LayerKind::Sliding { .. }
-                | LayerKind::Chunked { .. }
-                | LayerKind::Latent { .. }
-                | LayerKind::Compressed { .. }
-                | LayerKind::Cross { .. }
-                | LayerKind::Shared => 0,
-            });
+            let states = model.groups.iter().filter_map(|group| group.kind.state());
+            let heads = states.map(|state| state.state_heads);
             heads.max().unwrap_or(0)
         }
         WeightKind::Mlp => columns,

@@ -10,23 +10,8 @@ use crate::core::import::ImportError;
 use crate::core::units::Bytes;
 use crate::core::weights::WeightKind;
 
-/// Every kind of part, in the order of the enum.
-pub(super) const KINDS: [WeightKind; 11] = [
-    WeightKind::Embedding,
-    WeightKind::PerLayerEmbedding,
-    WeightKind::Head,
-    WeightKind::Attention,
-    WeightKind::Recurrent,
-    WeightKind::Mlp,
-    WeightKind::SharedExperts,
-    WeightKind::RoutedExperts,
-    WeightKind::RoutedExpertBiases,
-    WeightKind::Router,
-    WeightKind::Norm,
-];
-
 /// Parameters by kind.
-pub(super) type ByKind = [u64; KINDS.len()];
+pub(super) type ByKind = [u64; WeightKind::ALL.len()];
 
 /// Elements that no file can hold.
 const TOO_MANY: u64 = 1 << 60;
