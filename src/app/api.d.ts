@@ -372,7 +372,13 @@ export interface HbmReport {
 
 /** What fits. */
 export interface FitReport {
+  /** Whether the requests fit, by their bytes alone. */
   fits: boolean;
+  /**
+   * What becomes of the requests: they run at once; they fit but the engine runs fewer at once; bytes are missing; an
+   * engine does not start or does not take them, for which see `warnings`; the weights are not known.
+   */
+  verdict: 'fits' | 'waits' | 'missing' | 'refused' | 'unknown';
   /** Requests at once, by peak. */
   max_concurrency: number;
   /** Requests at once, by the mean over their life. */

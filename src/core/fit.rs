@@ -3,6 +3,7 @@
 
 pub mod fixes;
 pub mod hardware;
+pub mod verdict;
 
 use super::engines;
 use super::scenario::{Scenario, field};

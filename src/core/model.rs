@@ -68,7 +68,38 @@ pub struct ModelConfig {
     pub notes: Vec<ImportNote>,
 }
 
+/// Whether each rank has as many of the heads, or each head is on as many ranks: engines take no other split.
+pub(in crate::core) fn divides(heads: u32, ranks: u32) -> bool {
+    heads.is_multiple_of(ranks.max(1)) || (0 < heads && ranks.is_multiple_of(heads))
+}
+
 impl ModelConfig {
+    /// KV heads of each kind of layer that has any.
+    pub fn num_key_value_heads(&self) -> impl Iterator<Item = u32> + '_ {
+        let heads = self.groups.iter();
+        heads
+            .filter_map(|group| group.kind.num_key_value_heads())
+            .filter(|heads| 0 < *heads)
+    }
+
+    /// Whether any layer keeps latent rows, which every rank then has whole.
+    pub fn has_latent_rows(&self) -> bool {
+        self.groups.iter().any(|group| {
+            matches!(
+                group.kind,
+                LayerKind::Latent { .. } | LayerKind::Compressed { .. }
+            )
+        })
+    }
+
+    /// Whether engines take this many ranks: they divide the query heads, and share or copy the KV heads evenly.
+    pub fn takes_ranks(&self, ranks: u32) -> bool {
+        self.num_attention_heads.is_multiple_of(ranks.max(1))
+            && self
+                .num_key_value_heads()
+                .all(|heads| divides(heads, ranks))
+    }
+
     /// A model with these layers and nothing else known; the importer fills in the rest.
     pub fn from_layers(name: &str, model_type: &str, layers: Vec<Vec<LayerKind>>) -> Self {
         let mut groups: Vec<LayerGroup> = Vec::new();

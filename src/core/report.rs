@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::engines::{self, EngineReport};
-use super::fit;
+use super::fit::{self, verdict::Verdict};
 use super::layer::LayerKind;
 use super::life::{self, LifePoint};
 use super::model::{ImportNote, LayerGroup};
 use super::scenario::{EngineKind, FieldKind, ParallelSize, Scenario, field};
 use super::setup::{Budget, PhaseBytes, Request, Setup};
 use super::speed::{self, Parallel, RequestSpeed, RequestTokens, SpeedConstants, SpeedInputs};
-use super::units::{Bytes, ElementFormat, MAX_EXACT_INTEGER, Scale, Tokens};
+use super::units::{Bytes, MAX_EXACT_INTEGER, Tokens};
 
 /// Tokens of one request, over all its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -120,8 +120,10 @@ pub struct HbmReport {
 /// What fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FitReport {
-    /// Whether the scenario's requests fit.
+    /// Whether the scenario's requests fit, by their bytes alone.
     pub fits: bool,
+    /// What becomes of them, with what engines refuse.
+    pub verdict: Verdict,
     /// Requests at once, by peak.
     pub max_concurrency: u64,
     /// Requests at once, by the mean over their life: what a scheduler that evicts can count on.
@@ -398,7 +400,15 @@ pub fn report(scenario: &Scenario) -> Report {
     let kv_cache = kv_cache(&setup, &request, &groups, &phases, &life);
     let hbm = hbm(&setup, &request, &budget);
     let tokens = tokens(&request);
-    let fit = fit_report(&setup, &request, &budget, &kv_cache, max_concurrency);
+    let refusals = fit::verdict::refusals(&setup, &budget);
+    let verdict = Verdict::new(&setup, &refusals, max_concurrency);
+    let fit = fit_report(
+        &setup,
+        &request,
+        &budget,
+        &kv_cache,
+        (max_concurrency, verdict),
+    );
     let model = ModelReport {
         num_hidden_layers: setup.model.layers.len() as u64,
         num_params: setup.model.weights.num_params(),
@@ -414,7 +424,7 @@ pub fn report(scenario: &Scenario) -> Report {
         data_parallel_size: scenario.data_parallel_size,
     };
     let engine = engines::report(&setup);
-    let warnings = warnings(&setup, &budget, &kv_cache, &hbm, &engine);
+    let warnings = warnings(&setup, &budget, &kv_cache, &hbm, refusals);
     let assumptions = assumptions(&setup, &budget, &groups, tokens.total);
     let speed = speed_report(&setup, &speed_inputs, &constants);
     Report {
@@ -675,7 +685,7 @@ fn fit_report(
     request: &Request,
     budget: &Budget,
     kv_cache: &KvCacheReport,
-    max_concurrency: u64,
+    (max_concurrency, verdict): (u64, Verdict),
 ) -> FitReport {
     let max_thinking_tokens = fit::max_thinking_tokens(setup, budget.room());
     let taken = setup
@@ -690,6 +700,7 @@ fn fit_report(
     };
     FitReport {
         fits: setup.shortfall() <= 0,
+        verdict,
         max_concurrency,
         max_concurrency_mean: u64::try_from(by_mean).unwrap_or(u64::MAX),
         max_concurrency_at_32000: fit::max_concurrency(
@@ -713,7 +724,7 @@ fn warnings(
     budget: &Budget,
     kv_cache: &KvCacheReport,
     hbm: &HbmReport,
-    engine: &EngineReport,
+    refusals: Vec<Warning>,
 ) -> Vec<Warning> {
     let mut res = Vec::new();
     let (scenario, model, tp) = (setup.scenario, setup.model, setup.tensor_parallel_size);
@@ -734,113 +745,35 @@ fn warnings(
         note: note.message.clone(),
     }));
     let context_tokens = scenario.context_tokens();
+    // Engines that refuse it have said so.
+    let is_refused = |warning: &Warning| matches!(warning, Warning::ContextAboveTrained { .. });
     if let Some(max_position_embeddings) = model
         .max_position_embeddings
-        .filter(|max| *max < context_tokens)
+        .filter(|max| *max < context_tokens && !refusals.iter().any(is_refused))
     {
         res.push(Warning::ContextAboveTrained {
             context_tokens,
             max_position_embeddings,
         });
     }
-    if let Some(max_model_len) = scenario
-        .engine
-        .max_model_len
-        .filter(|max| *max < context_tokens)
+    res.extend(refusals);
+    if let Some(heads) = model
+        .num_key_value_heads()
+        .min()
+        .filter(|heads| *heads < tp)
     {
-        res.push(Warning::ContextAboveMaxModelLen {
-            context_tokens,
-            max_model_len,
-        });
-    }
-    if let Some(slot_tokens) = engines::slot(setup).filter(|slot| *slot < context_tokens) {
-        res.push(Warning::ContextAboveSlot {
-            context_tokens,
-            slot_tokens,
-        });
-    }
-    // vLLM alone does not start; the others refuse what does not fit when it comes.
-    let needed = engine.needed_bytes.zip(engine.max_model_len_that_fits);
-    if let (EngineKind::Vllm, Some(pool_bytes), Some((needed_bytes, max_model_len_that_fits))) =
-        (scenario.engine.kind, budget.room(), needed)
-        && pool_bytes < needed_bytes
-    {
-        res.push(Warning::MaxModelLenDoesNotFit {
-            max_model_len: setup.max_model_len(),
-            needed_bytes,
-            pool_bytes,
-            max_model_len_that_fits,
-        });
-    }
-    let shared_by = scenario.engine.decode_context_parallel_size;
-    if scenario.engine.kind == EngineKind::Vllm && !tp.is_multiple_of(shared_by.max(1)) {
-        res.push(Warning::ContextParallelNotDivisible {
-            decode_context_parallel_size: shared_by,
-            tensor_parallel_size: tp,
-        });
-    }
-    let v = scenario.kv_cache_dtype.v;
-    if scenario.engine.kind == EngineKind::LlamaCpp
-        && !scenario.engine.flash_attn
-        && 1 < v.block_elements
-    {
-        res.push(Warning::FormatNeedsFlashAttn { format: v.id });
-    }
-    let query_heads = model.num_attention_heads;
-    if 1 < tp && 0 < query_heads && !query_heads.is_multiple_of(tp) {
-        res.push(Warning::HeadsNotDivisible {
-            heads: "num_attention_heads",
-            num_heads: query_heads,
-            tensor_parallel_size: tp,
-        });
-    }
-    let kv_heads = model
-        .groups
-        .iter()
-        .filter_map(|group| group.kind.num_key_value_heads())
-        .filter(|heads| 0 < *heads);
-    if let Some(heads) = kv_heads
-        .clone()
-        .max()
-        .filter(|heads| 0 < query_heads && query_heads < *heads)
-    {
-        res.push(Warning::KvHeadsAboveQueryHeads {
+        res.push(Warning::KvHeadsReplicated {
             num_key_value_heads: heads,
-            num_attention_heads: query_heads,
+            tensor_parallel_size: tp,
         });
     }
-    if let Some(heads) = kv_heads.min() {
-        if heads < tp {
-            res.push(Warning::KvHeadsReplicated {
-                num_key_value_heads: heads,
-                tensor_parallel_size: tp,
-            });
-        } else if !heads.is_multiple_of(tp) {
-            res.push(Warning::HeadsNotDivisible {
-                heads: "num_key_value_heads",
-                num_heads: heads,
-                tensor_parallel_size: tp,
-            });
-        }
-    }
-    let is_latent = |group: &LayerGroup| {
-        matches!(
-            group.kind,
-            LayerKind::Latent { .. } | LayerKind::Compressed { .. }
-        )
-    };
-    if 1 < tp && model.groups.iter().any(is_latent) {
+    if 1 < tp && model.has_latent_rows() {
         res.push(Warning::LatentReplicated {
             tensor_parallel_size: tp,
         });
     }
     let (n_layers, pp) = (model.layers.len() as u64, scenario.pipeline_parallel_size);
-    if n_layers < u64::from(pp) {
-        res.push(Warning::StagesEmpty {
-            num_hidden_layers: n_layers,
-            pipeline_parallel_size: pp,
-        });
-    } else if !n_layers.is_multiple_of(u64::from(pp.max(1))) {
+    if u64::from(pp) <= n_layers && !n_layers.is_multiple_of(u64::from(pp.max(1))) {
         res.push(Warning::StagesUneven {
             num_hidden_layers: n_layers,
             pipeline_parallel_size: pp,
@@ -871,13 +804,6 @@ fn warnings(
         .into_iter()
         .filter(|(_, value)| MAX_EXACT_INTEGER < *value && !is_too_large);
     res.extend(not_exact.map(|(field, _)| Warning::NotExact { field }));
-    let is_latent_layout = |format: &ElementFormat| format.scale == Scale::LatentTile;
-    let formats = [scenario.kv_cache_dtype.k, scenario.kv_cache_dtype.v];
-    if let Some(format) = formats.iter().find(|format| is_latent_layout(format))
-        && !model.groups.iter().any(is_latent)
-    {
-        res.push(Warning::FormatNeedsLatentRows { format: format.id });
-    }
     res.extend(engines::unused_pools(setup).map(|field| Warning::PoolUnused { field }));
     if !engines::is_established(setup) {
         res.push(Warning::LayoutNotEstablished {

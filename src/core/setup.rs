@@ -200,17 +200,17 @@ pub struct Setup<'a> {
 /// Tensor parallel sizes that `auto` tries.
 const AUTO_SIZES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// The sizes that engines accept: those that divide the query heads.
-fn auto_sizes(scenario: &Scenario) -> impl Iterator<Item = u32> {
-    let heads = scenario.model.config.num_attention_heads;
+/// The sizes of them that engines accept.
+pub(super) fn auto_sizes(scenario: &Scenario) -> impl Iterator<Item = u32> + '_ {
+    let model = &scenario.model.config;
     AUTO_SIZES
         .into_iter()
-        .filter(move |size| heads.is_multiple_of(*size))
+        .filter(|size| model.takes_ranks(*size))
 }
 
 impl<'a> Setup<'a> {
-    /// Decides what is `auto`: the smallest power of two up to 64 that divides the query heads and on which the scenario
-    /// fits, else the largest that divides them. A pool that the reader gave is that of a server that runs: more GPUs would
+    /// Decides what is `auto`: the smallest power of two up to 64 that engines accept and on which the scenario fits, else
+    /// the largest that they accept. A pool that the reader gave is that of a server that runs: more GPUs would
     /// not enlarge it, so the weights decide alone.
     pub fn new(scenario: &'a Scenario) -> Self {
         match scenario.tensor_parallel_size {
@@ -230,7 +230,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// The smallest power of two up to 64 that divides the query heads and on which the scenario fits.
+    /// The smallest power of two up to 64 that engines accept and on which the scenario fits, by its bytes.
     pub fn smallest_fitting(scenario: &'a Scenario) -> Option<Self> {
         Self::smallest(scenario, |setup| setup.shortfall() <= 0)
     }

@@ -2,7 +2,8 @@
 
 #[cfg(feature = "doors")]
 use crate::core::fit::longest_sequence;
-use crate::core::report::{Report, Warning, bounds_of};
+use crate::core::fit::verdict::Verdict;
+use crate::core::report::{Report, bounds_of};
 use crate::core::scenario::Scenario;
 use crate::core::units::{Bytes, Tokens};
 
@@ -97,12 +98,14 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
             };
             (
                 fill(&page.fact_fits, &[("gpus", &gpus)]),
-                match refusal(report) {
-                    Some(Refusal::Unknown) => page.fact_fits_unknown.to_string(),
-                    Some(Refusal::Refused) => page.fact_fits_refused.to_string(),
-                    None => fill(template, &[("size", &all)]),
+                match fit.verdict {
+                    Verdict::Unknown => page.fact_fits_unknown.to_string(),
+                    Verdict::Refused => page.fact_fits_refused.to_string(),
+                    Verdict::Missing | Verdict::Waits | Verdict::Fits => {
+                        fill(template, &[("size", &all)])
+                    }
                 },
-                !fit.fits || refusal(report).is_some(),
+                !matches!(fit.verdict, Verdict::Waits | Verdict::Fits),
             )
         }
         "max_concurrency" => {
@@ -262,28 +265,4 @@ pub fn working(id: &str, scenario: &Scenario, report: &Report, text: &Messages) 
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
     Some(fill(template, &values))
-}
-
-/// Why the bytes alone do not say whether a scenario fits.
-enum Refusal {
-    /// The weights are not known.
-    Unknown,
-    /// Engines refuse it.
-    Refused,
-}
-
-fn refusal(report: &Report) -> Option<Refusal> {
-    report.warnings.iter().find_map(|warning| match warning {
-        Warning::WeightsUnknown => Some(Refusal::Unknown),
-        Warning::HeadsNotDivisible { .. }
-        | Warning::StagesEmpty { .. }
-        | Warning::ContextAboveMaxModelLen { .. }
-        | Warning::ContextAboveSlot { .. }
-        | Warning::ContextParallelNotDivisible { .. }
-        | Warning::FormatNeedsFlashAttn { .. }
-        | Warning::KvHeadsAboveQueryHeads { .. } => Some(Refusal::Refused),
-        // Where the requests do not fit either, how much is missing says more.
-        Warning::MaxModelLenDoesNotFit { .. } if report.fit.fits => Some(Refusal::Refused),
-        _ => None,
-    })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kvscope::core::fit::fixes::{Change, fixes};
 use kvscope::core::fit::hardware::{MAX_GPUS, fewest_gpus, fitting, on_gpu};
+use kvscope::core::fit::verdict::Verdict;
 use kvscope::core::gpus;
 use kvscope::core::presets;
 use kvscope::core::report::report;
@@ -23,7 +24,11 @@ fn scenario(pairs: &[(&str, &str)]) -> Scenario {
 fn samples() -> Vec<Scenario> {
     let mut res = Vec::new();
     for preset in presets::all() {
-        for (engine, thinking, seqs) in [("exact", "4000", "1"), ("vllm", "32000", "200")] {
+        for (engine, thinking, seqs) in [
+            ("exact", "4000", "1"),
+            ("vllm", "32000", "200"),
+            ("sglang", "8000", "20"),
+        ] {
             res.push(scenario(&[
                 ("model", preset.id()),
                 ("engine", engine),
@@ -40,7 +45,124 @@ fn samples() -> Vec<Scenario> {
         ("gpu", "rtx-4090"),
         ("tensor_parallel_size", "1"),
     ]));
+    res.extend(REFUSED.iter().map(|(pairs, ..)| scenario(pairs)));
     res
+}
+
+type Pairs = &'static [(&'static str, &'static str)];
+
+/// Scenarios whose bytes fit and that do not run: what becomes of them, and what is offered.
+const REFUSED: &[(Pairs, Verdict, &[&str])] = &[
+    // 8 KV heads and 64 query heads on three ranks.
+    (
+        &[("weight_format", "fp8"), ("tensor_parallel_size", "3")],
+        Verdict::Refused,
+        &["split", "gpu"],
+    ),
+    // vLLM does not start: on two H100 the pool holds the request and no sequence of 131,072.
+    (
+        &[
+            ("engine", "vllm"),
+            ("weight_format", "fp8"),
+            ("gpu", "h100-sxm-80gb"),
+            ("tensor_parallel_size", "1"),
+            ("thinking_tokens", "100"),
+            ("activation_bytes", "0"),
+        ],
+        Verdict::Refused,
+        &["split", "max_model_len", "gpu"],
+    ),
+    // A request longer than the server takes.
+    (
+        &[
+            ("engine", "vllm"),
+            ("tensor_parallel_size", "4"),
+            ("max_model_len", "4096"),
+        ],
+        Verdict::Refused,
+        &["max_model_len", "thinking"],
+    ),
+    // vLLM takes the trained context when nothing is set: 131,072.
+    (
+        &[
+            ("engine", "vllm"),
+            ("tensor_parallel_size", "8"),
+            ("thinking_tokens", "140000"),
+        ],
+        Verdict::Refused,
+        &["thinking"],
+    ),
+    // llama.cpp with slots of 1,024 cells, and with a cache that holds one request of two.
+    (
+        &[
+            ("engine", "llama.cpp"),
+            ("tensor_parallel_size", "4"),
+            ("n_ctx", "4096"),
+            ("n_seq_max", "4"),
+        ],
+        Verdict::Refused,
+        &["n_ctx", "thinking"],
+    ),
+    (
+        &[
+            ("engine", "llama.cpp"),
+            ("tensor_parallel_size", "4"),
+            ("num_seqs", "2"),
+            ("n_seq_max", "2"),
+            ("kv_unified", "true"),
+            ("n_ctx", "8192"),
+        ],
+        Verdict::Waits,
+        &["n_ctx", "thinking", "requests"],
+    ),
+    // Two slots for three.
+    (
+        &[
+            ("engine", "llama.cpp"),
+            ("tensor_parallel_size", "4"),
+            ("num_seqs", "3"),
+            ("n_seq_max", "2"),
+        ],
+        Verdict::Waits,
+        &["requests"],
+    ),
+    // More stages than layers.
+    (
+        &[
+            ("tensor_parallel_size", "1"),
+            ("pipeline_parallel_size", "100"),
+        ],
+        Verdict::Refused,
+        &["split"],
+    ),
+];
+
+fn kind(change: Change) -> &'static str {
+    match change {
+        Change::CacheFormat(format) => format.k.id,
+        Change::Split { .. } => "split",
+        Change::MaxModelLen(_) => "max_model_len",
+        Change::Context(_) => "n_ctx",
+        Change::Thinking(_) => "thinking",
+        Change::Requests(_) => "requests",
+        Change::Gpu(_) => "gpu",
+    }
+}
+
+/// Bytes alone do not make it run, and nothing is offered that engines refuse.
+#[test]
+fn what_engines_refuse_does_not_fit() {
+    for (pairs, verdict, offered) in REFUSED {
+        let scenario = scenario(pairs);
+        let res = report(&scenario);
+        assert!(res.fit.fits, "{pairs:?}: by its bytes");
+        assert_eq!(res.fit.verdict, *verdict, "{pairs:?}: {:?}", res.warnings);
+        let kinds: Vec<_> = fixes(&scenario)
+            .iter()
+            .map(|fix| kind(fix.change))
+            .collect();
+        assert_eq!(kinds, *offered, "{pairs:?}");
+    }
 }
 
 #[test]
@@ -68,11 +190,26 @@ fn the_list_is_what_each_accelerator_alone_says() {
         assert!(list.is_sorted_by(|a, b| a.memory <= b.memory));
         let listed = |id: &str| list.iter().find(|hardware| hardware.gpu.id == id);
         for gpu in gpus::all() {
-            let alone = report(&on_gpu(&sample, gpu));
-            assert_eq!(listed(gpu.id).is_some(), alone.fit.fits, "{}", gpu.id);
-            if let Some(hardware) = listed(gpu.id) {
-                assert_eq!(hardware.num_gpus, alone.hardware.num_gpus, "{}", gpu.id);
-                assert_eq!(hardware.max_concurrency, alone.fit.max_concurrency);
+            let alone = |size| {
+                let mut scenario = on_gpu(&sample, gpu);
+                scenario.tensor_parallel_size = ParallelSize::Fixed(size);
+                report(&scenario)
+            };
+            let smallest = [1, 2, 4, 8, 16, 32, 64]
+                .into_iter()
+                .find(|size| alone(*size).fit.verdict == Verdict::Fits);
+            let listed = listed(gpu.id);
+            assert_eq!(
+                listed.map(|hardware| hardware.tensor_parallel_size),
+                smallest,
+                "{}",
+                gpu.id
+            );
+            if let Some(hardware) = listed {
+                let taken = report(&hardware.scenario(&sample));
+                assert_eq!(taken.fit.verdict, Verdict::Fits, "{}", gpu.id);
+                assert_eq!(hardware.num_gpus, taken.hardware.num_gpus, "{}", gpu.id);
+                assert_eq!(hardware.max_concurrency, taken.fit.max_concurrency);
                 assert!(0 <= hardware.spare_bytes);
             }
         }
@@ -88,7 +225,8 @@ fn the_fewest_gpus_are_the_fewest_of_all_splits() {
             let mut split = sample.clone();
             split.tensor_parallel_size = ParallelSize::Fixed(ranks);
             split.pipeline_parallel_size = stages;
-            Setup::new(&split).shortfall() <= 0
+            // The whole report is only asked where the memory is there.
+            Setup::new(&split).shortfall() <= 0 && report(&split).fit.verdict == Verdict::Fits
         };
         let found = fewest_gpus(&sample);
         let fewer = found.map_or(MAX_GPUS + 1, |hardware| {
@@ -133,18 +271,9 @@ fn what_helps_the_default_with_more_at_once() {
     let crowded = scenario(&[("num_seqs", "120"), ("tensor_parallel_size", "4")]);
     let found: Vec<_> = fixes(&crowded)
         .iter()
-        .map(|fix| (fix.change, fix.fits()))
+        .map(|fix| (fix.change, fix.verdict == Verdict::Fits))
         .collect();
-    let kinds: Vec<&str> = found
-        .iter()
-        .map(|(change, _)| match change {
-            Change::CacheFormat(format) => format.k.id,
-            Change::Split { .. } => "split",
-            Change::Thinking(_) => "thinking",
-            Change::Requests(_) => "requests",
-            Change::Gpu(_) => "gpu",
-        })
-        .collect();
+    let kinds: Vec<&str> = found.iter().map(|(change, _)| kind(*change)).collect();
     assert_eq!(kinds, ["fp8", "split", "thinking", "requests", "gpu"]);
     assert!(found.iter().all(|(_, fits)| *fits), "{found:?}");
     assert!(found.contains(&(Change::Requests(89), true)), "{found:?}");
@@ -166,22 +295,34 @@ fn every_fix_keeps_its_word() {
     for sample in samples() {
         let before = report(&sample);
         let found = fixes(&sample);
-        assert!(found.is_empty() || !before.fit.fits);
+        assert!(found.is_empty() || before.fit.verdict != Verdict::Fits);
         for fix in found {
             let after = report(&fix.scenario);
-            assert_eq!(after.fit.fits, fix.fits(), "{:?}", fix.change);
+            assert_eq!(after.fit.verdict, fix.verdict, "{:?}", fix.change);
+            let has_memory = 0 <= fix.spare_bytes;
+            assert_eq!(after.fit.fits, has_memory, "{:?}", fix.change);
+            assert!(matches!(fix.verdict, Verdict::Fits | Verdict::Missing));
             assert_eq!(after.fit.max_concurrency, fix.max_concurrency);
             assert_eq!(after.hardware.num_gpus, fix.num_gpus);
             match fix.change {
                 Change::CacheFormat(_) => {}
-                Change::Split { .. } | Change::Gpu(_) => assert!(fix.fits()),
+                Change::Split { .. } | Change::Gpu(_) => assert_eq!(fix.verdict, Verdict::Fits),
+                Change::MaxModelLen(tokens) => {
+                    assert!(sample.context_tokens() <= tokens, "{tokens:?}");
+                }
+                Change::Context(cells) => {
+                    let mut fewer = fix.scenario.clone();
+                    fewer.engine.n_ctx = Some(cells.minus(kvscope::core::units::Tokens(1)));
+                    let verdict = report(&fewer).fit.verdict;
+                    assert_ne!(verdict, Verdict::Fits, "one cell less is enough too");
+                }
                 Change::Thinking(tokens) => {
                     assert!(tokens < sample.thinking_tokens);
                     let mut longer = fix.scenario.clone();
                     longer.thinking_tokens = tokens.plus(kvscope::core::units::Tokens(1));
                     let is_limited = after.fit.is_limited_by_context;
                     assert!(
-                        is_limited || !report(&longer).fit.fits,
+                        is_limited || report(&longer).fit.verdict != Verdict::Fits,
                         "one more token fits too"
                     );
                 }
@@ -189,7 +330,11 @@ fn every_fix_keeps_its_word() {
                     assert!(count < sample.num_seqs);
                     let mut more = fix.scenario.clone();
                     more.num_seqs = count + 1;
-                    assert!(!report(&more).fit.fits, "one more request fits too");
+                    assert_ne!(
+                        report(&more).fit.verdict,
+                        Verdict::Fits,
+                        "one more fits too"
+                    );
                 }
             }
         }

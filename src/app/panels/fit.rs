@@ -11,7 +11,8 @@ use crate::app::cell::{Cell, Derived};
 use crate::app::el::{El, button, dynamic, el};
 use crate::app::state::state;
 use crate::core::fit::fixes::{Fix, fixes};
-use crate::core::fit::hardware::{fewest_gpus, fitting, on_gpu};
+use crate::core::fit::hardware::{fewest_gpus, fitting};
+use crate::core::fit::verdict::Verdict;
 use crate::view::fleet::fit as said;
 use crate::view::text::fill;
 
@@ -29,6 +30,7 @@ fn content(subject: Cell<Subject>) -> El {
         let subject = subject.get();
         said::verdict(&subject.scenario, &subject.report, state.text)
     };
+    let is_unknown = move || subject.get().report.fit.verdict == Verdict::Unknown;
     let fewest = move || {
         let hardware = fewest_gpus(&subject.get().scenario);
         said::fewest(hardware.as_ref(), state.text)
@@ -59,8 +61,12 @@ fn content(subject: Cell<Subject>) -> El {
                 .child(el("h3").text(&text.fixes_title))
                 .child(el("ul").class("fixes").child(dynamic(lines))),
         )
-        .child(el("p").class("dim").text_with(fewest))
-        .child(accelerators(subject))
+        .child(
+            el("div")
+                .flag_with("hidden", is_unknown)
+                .child(el("p").class("dim").text_with(fewest))
+                .child(accelerators(subject)),
+        )
 }
 
 /// The accelerators on which it fits, with a button to take each.
@@ -88,12 +94,15 @@ fn accelerators(subject: Cell<Subject>) -> El {
             .iter()
             .map(|name| el("th").attr("scope", "col").text(name));
         let rows = table.rows.iter().zip(list.iter()).map(|(cells, hardware)| {
-            let gpu = hardware.gpu;
+            let hardware = *hardware;
             let take = button(&text.fitting_use, move || {
-                let changed = on_gpu(&subject.peek().scenario, gpu);
+                let changed = hardware.scenario(&subject.peek().scenario);
                 state.replace(changed);
             })
-            .attr("aria-label", format!("{} {}", text.fitting_use, gpu.name));
+            .attr(
+                "aria-label",
+                format!("{} {}", text.fitting_use, hardware.gpu.name),
+            );
             let cells = cells.iter().enumerate().map(|(idx, cell)| {
                 let tag = if idx == 0 { "th" } else { "td" };
                 el(tag).text(cell.text())

@@ -292,6 +292,15 @@ pub fn takes(setup: &Setup<'_>, request: &Request, num_seqs: u64) -> bool {
     }
 }
 
+/// Why the engine does not start with this pool: bytes that one longest sequence needs, and the longest length that fits.
+/// vLLM alone does not; the others refuse what does not fit when it comes.
+pub(super) fn start_refusal(setup: &Setup<'_>, pool: Bytes) -> Option<(Bytes, Tokens)> {
+    match &setup.plan {
+        Plan::Vllm(layout) => vllm::start_refusal(setup, layout, pool),
+        Plan::Exact | Plan::Sglang(_) | Plan::TensorRtLlm(_) | Plan::LlamaCpp(_) => None,
+    }
+}
+
 /// Tokens that one slot holds, where the reader set them.
 pub(super) fn slot(setup: &Setup<'_>) -> Option<Tokens> {
     match &setup.plan {

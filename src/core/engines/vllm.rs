@@ -160,6 +160,26 @@ fn concurrency(blocks: u64, needed: u64) -> f64 {
     blocks as f64 / needed.max(1) as f64
 }
 
+/// The longest sequence, up to `len`, for which this pool has blocks.
+fn longest(layout: &Layout, len: Tokens, pool: Bytes) -> Option<Tokens> {
+    let fits = |len| len == 0 || layout.bytes_per_block.times(layout.blocks(Tokens(len))) <= pool;
+    largest(len.0, fits).map(Tokens)
+}
+
+/// Why the engine does not start: bytes that one longest sequence needs, which the pool has not, and the longest that fits.
+pub(super) fn start_refusal(
+    setup: &Setup<'_>,
+    layout: &Layout,
+    pool: Bytes,
+) -> Option<(Bytes, Tokens)> {
+    let len = setup.max_model_len();
+    let needed = layout.bytes_per_block.times(layout.blocks(len));
+    if needed <= pool {
+        return None;
+    }
+    Some((needed, longest(layout, len, pool)?))
+}
+
 /// What vLLM allocates and prints.
 pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
     let pool = setup.budget().pool;
@@ -168,8 +188,7 @@ pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
     let len = setup.max_model_len();
     let needed = layout.blocks(len);
     let needed_bytes = layout.bytes_per_block.times(needed);
-    let fits = |len| len == 0 || layout.bytes_per_block.times(layout.blocks(Tokens(len))) <= pool;
-    let max_len = largest(len.0, fits).map(Tokens);
+    let max_len = longest(layout, len, pool);
     let tokens = tokens_by_concurrency(num_blocks, needed, len);
     let legacy = (num_blocks / layout.num_groups().max(1))
         .saturating_mul(layout.smallest_block())

@@ -1,13 +1,16 @@
 //! What to change when a scenario does not fit: each change as a scenario of its own, with the verdict that the scenario's
 //! own function gives of it.
 
+use crate::core::engines;
 use crate::core::gpus::Gpu;
-use crate::core::scenario::{EngineKind, ParallelSize, Scenario};
+use crate::core::report::Warning;
+use crate::core::scenario::{EngineKind, ParallelSize, Scenario, field};
 use crate::core::setup::{Request, Setup};
 use crate::core::units::{KvFormat, Tokens, formats};
 
-use super::hardware::{fewest_gpus, fitting, on_gpu};
-use super::{max_concurrency, max_thinking_tokens};
+use super::hardware::{fitting, split};
+use super::verdict::{Verdict, refusals};
+use super::{largest, max_concurrency, max_thinking_tokens};
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +24,10 @@ pub enum Change {
         /// Stages.
         pipeline_parallel_size: u32,
     },
+    /// The longest sequence that the engine is told to take.
+    MaxModelLen(Tokens),
+    /// The cells of llama.cpp's cache.
+    Context(Tokens),
     /// The longest thinking that fits.
     Thinking(Tokens),
     /// As many requests at once as fit.
@@ -36,6 +43,8 @@ pub struct Fix {
     pub change: Change,
     /// The scenario with it.
     pub scenario: Scenario,
+    /// What becomes of it.
+    pub verdict: Verdict,
     /// Bytes by which it fits on the fullest GPU; negative: by which it still does not.
     pub spare_bytes: i64,
     /// Requests that then fit at once, by their peak.
@@ -48,28 +57,30 @@ impl Fix {
     fn new(change: Change, scenario: Scenario) -> Self {
         let setup = Setup::new(&scenario);
         let (spare_bytes, num_gpus) = (setup.shortfall().saturating_neg(), setup.num_gpus());
-        let room = setup.budget().room();
-        let max_concurrency = max_concurrency(&setup, &Request::of(&scenario), room);
+        let budget = setup.budget();
+        let max_concurrency = max_concurrency(&setup, &Request::of(&scenario), budget.room());
         Self {
             change,
+            verdict: Verdict::new(&setup, &refusals(&setup, &budget), max_concurrency),
             scenario,
             spare_bytes,
             max_concurrency,
             num_gpus,
         }
     }
-
-    /// Whether the scenario fits with this change.
-    pub fn fits(&self) -> bool {
-        0 <= self.spare_bytes
-    }
 }
 
-/// What to change about a scenario that does not fit; nothing when it fits. A smaller cache format is offered also where it
-/// is not enough alone; every other change is enough.
+/// What to change about a scenario that does not run; nothing when it does or when its weights are not known. A smaller
+/// cache format is offered also where bytes are still missing with it; every other change is enough.
 pub fn fixes(scenario: &Scenario) -> Vec<Fix> {
-    if Setup::new(scenario).shortfall() <= 0 {
-        return Vec::new();
+    let setup = Setup::new(scenario);
+    let budget = setup.budget();
+    let room = budget.room();
+    let at_once = max_concurrency(&setup, &Request::of(scenario), room);
+    let refusals = refusals(&setup, &budget);
+    match Verdict::new(&setup, &refusals, at_once) {
+        Verdict::Fits | Verdict::Unknown => return Vec::new(),
+        Verdict::Refused | Verdict::Missing | Verdict::Waits => {}
     }
     let with = |change, edit: &dyn Fn(&mut Scenario)| {
         let mut changed = scenario.clone();
@@ -82,27 +93,38 @@ pub fn fixes(scenario: &Scenario) -> Vec<Fix> {
             changed.kv_cache_dtype = format;
         })
     }));
-    res.extend(split(scenario).map(|(tensor, pipeline)| {
+    res.extend(split(scenario).map(|hardware| {
         let change = Change::Split {
-            tensor_parallel_size: tensor,
-            pipeline_parallel_size: pipeline,
+            tensor_parallel_size: hardware.tensor_parallel_size,
+            pipeline_parallel_size: hardware.pipeline_parallel_size,
         };
         with(change, &|changed| {
-            changed.tensor_parallel_size = ParallelSize::Fixed(tensor);
-            changed.pipeline_parallel_size = pipeline;
+            changed.tensor_parallel_size = ParallelSize::Fixed(hardware.tensor_parallel_size);
+            changed.pipeline_parallel_size = hardware.pipeline_parallel_size;
+        })
+    }));
+    res.extend(refusals.iter().find_map(longest_length).map(|length| {
+        with(Change::MaxModelLen(length), &|changed| {
+            changed.engine.max_model_len = Some(length);
+        })
+    }));
+    res.extend(context(scenario).map(|cells| {
+        with(Change::Context(cells), &|changed| {
+            changed.engine.n_ctx = Some(cells);
         })
     }));
     // Sizes that are chosen for the reader may be chosen anew, and the largest holds the most.
-    let setup = Setup::new(scenario);
-    let room = setup.budget().room();
-    res.extend(max_thinking_tokens(&setup, room).map(|thinking| {
+    let thinking = max_thinking_tokens(&setup, room);
+    let shorter = thinking.filter(|thinking| *thinking < scenario.thinking_tokens);
+    res.extend(shorter.map(|thinking| {
         with(Change::Thinking(thinking), &|changed| {
             changed.thinking_tokens = thinking;
         })
     }));
-    let at_once = max_concurrency(&setup, &Request::of(scenario), room);
-    let at_once = u32::try_from(at_once).ok().filter(|count| 0 < *count);
-    res.extend(at_once.map(|count| {
+    let fewer = u32::try_from(at_once)
+        .ok()
+        .filter(|count| 0 < *count && *count < scenario.num_seqs);
+    res.extend(fewer.map(|count| {
         with(Change::Requests(count), &|changed| {
             changed.num_seqs = count;
         })
@@ -114,9 +136,42 @@ pub fn fixes(scenario: &Scenario) -> Vec<Fix> {
     let card = cards()
         .find(|card| card.num_gpus <= num_gpus)
         .or_else(|| cards().next());
-    res.extend(card.map(|card| Fix::new(Change::Gpu(card.gpu), on_gpu(scenario, card.gpu))));
-    res.retain(|fix| fix.fits() || matches!(fix.change, Change::CacheFormat(_)));
+    res.extend(card.map(|card| Fix::new(Change::Gpu(card.gpu), card.scenario(scenario))));
+    res.retain(|fix| match fix.verdict {
+        Verdict::Fits => true,
+        Verdict::Missing => matches!(fix.change, Change::CacheFormat(_)),
+        Verdict::Refused | Verdict::Waits | Verdict::Unknown => false,
+    });
     res
+}
+
+/// The longest length to set, where the one that is set is refused: what the requests need, or what the pool holds.
+fn longest_length(refusal: &Warning) -> Option<Tokens> {
+    match refusal {
+        Warning::ContextAboveMaxModelLen { context_tokens, .. } => Some(*context_tokens),
+        Warning::MaxModelLenDoesNotFit {
+            max_model_len_that_fits,
+            ..
+        } => Some(*max_model_len_that_fits),
+        _ => None,
+    }
+}
+
+/// The fewest cells with which llama.cpp's slots take the requests, where fewer were set.
+fn context(scenario: &Scenario) -> Option<Tokens> {
+    let set = scenario.engine.n_ctx?;
+    let most = field("n_ctx").and_then(|field| field.kind.bounds())?.max;
+    let takes = |cells: u64| {
+        let mut changed = scenario.clone();
+        changed.engine.n_ctx = Some(Tokens(cells));
+        let setup = Setup::new(&changed);
+        let slot = engines::slot(&setup);
+        engines::takes(&setup, &Request::of(&changed), setup.seqs_per_replica())
+            && slot.is_none_or(|slot| changed.context_tokens() <= slot)
+    };
+    let too_few = largest(most, |cells| !takes(cells))?;
+    let cells = Tokens(too_few.saturating_add(1));
+    (set < cells && cells.0 <= most).then_some(cells)
 }
 
 /// Eight bits for a cache that has more.
@@ -135,18 +190,4 @@ fn smaller_format(scenario: &Scenario) -> Option<KvFormat> {
     };
     let now = scenario.kv_cache_dtype;
     (is_smaller(now.k) && is_smaller(now.v)).then_some(KvFormat::both(smaller))
-}
-
-/// The smallest split on which it fits, if there is one: by tensor alone, else over the fewest GPUs.
-fn split(scenario: &Scenario) -> Option<(u32, u32)> {
-    Setup::smallest_fitting(scenario)
-        .map(|setup| (setup.tensor_parallel_size, scenario.pipeline_parallel_size))
-        .or_else(|| {
-            fewest_gpus(scenario).map(|hardware| {
-                (
-                    hardware.tensor_parallel_size,
-                    hardware.pipeline_parallel_size,
-                )
-            })
-        })
 }

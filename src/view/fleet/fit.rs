@@ -2,12 +2,13 @@
 
 use crate::core::fit::fixes::{Change, Fix};
 use crate::core::fit::hardware::{Hardware, MAX_GPUS};
-use crate::core::report::{Report, Warning};
+use crate::core::fit::verdict::{Verdict, refusals_of};
+use crate::core::report::Report;
 use crate::core::scenario::Scenario;
 use crate::core::units::Bytes;
-use crate::view::sentence;
 use crate::view::table::{Cell, Table};
 use crate::view::text::{Messages, fill};
+use crate::view::{notes, sentence};
 
 fn amount(bytes: i64, messages: &Messages) -> String {
     messages.numbers().bytes_short(Bytes(bytes.unsigned_abs()))
@@ -17,23 +18,26 @@ fn amount(bytes: i64, messages: &Messages) -> String {
 pub fn verdict(scenario: &Scenario, report: &Report, messages: &Messages) -> String {
     let (text, numbers) = (&messages.fleet, messages.numbers());
     let free = amount(report.hbm.free_bytes, messages);
+    let reasons = refusals_of(scenario);
+    let reasons = reasons
+        .iter()
+        .map(|reason| notes::warning(reason, messages));
+    let reasons = reasons.collect::<Vec<_>>().join(&text.fit_reasons_between);
     let values: &[(&str, &str)] = &[
         ("gpus", &sentence::gpus(scenario, report, messages)),
         ("spare", &free),
         ("missing", &free),
         ("n", &numbers.integer(report.fit.max_concurrency)),
+        ("reasons", &reasons),
+        ("asked", &numbers.integer(scenario.num_seqs.into())),
         ("mean", &numbers.integer(report.fit.max_concurrency_mean)),
     ];
-    let is_unknown = report
-        .warnings
-        .iter()
-        .any(|warning| matches!(warning, Warning::WeightsUnknown));
-    let template = if is_unknown {
-        &text.fit_unknown
-    } else if report.fit.fits {
-        &text.fit_yes
-    } else {
-        &text.fit_no
+    let template = match report.fit.verdict {
+        Verdict::Unknown => &text.fit_unknown,
+        Verdict::Refused => &text.fit_refused,
+        Verdict::Missing => &text.fit_no,
+        Verdict::Waits => &text.fit_waits,
+        Verdict::Fits => &text.fit_yes,
     };
     fill(template, values)
 }
@@ -97,6 +101,11 @@ pub fn change(fix: &Fix, messages: &Messages) -> String {
             };
             fill(&text.fix_split, &[("split", &split(&hardware, messages))])
         }
+        Change::MaxModelLen(tokens) => fill(
+            &text.fix_max_model_len,
+            &[("n", &numbers.integer(tokens.0))],
+        ),
+        Change::Context(tokens) => fill(&text.fix_context, &[("n", &numbers.integer(tokens.0))]),
         Change::Thinking(tokens) => fill(&text.fix_thinking, &[("n", &numbers.integer(tokens.0))]),
         Change::Requests(count) => {
             fill(&text.fix_requests, &[("n", &numbers.integer(count.into()))])
@@ -115,10 +124,9 @@ pub fn outcome(fix: &Fix, messages: &Messages) -> String {
         ("missing", &bytes),
         ("n", &numbers.integer(fix.max_concurrency)),
     ];
-    let template = if fix.fits() {
-        &text.fix_fits
-    } else {
-        &text.fix_still
+    let template = match fix.verdict {
+        Verdict::Fits => &text.fix_fits,
+        Verdict::Missing | Verdict::Refused | Verdict::Waits | Verdict::Unknown => &text.fix_still,
     };
     fill(template, values)
 }
