@@ -9,13 +9,16 @@
   // Attributes are called as the scenario's fields, with _ or -.
   const FIELDS =
     'model weight_format kv_cache_dtype state_dtype prompt_tokens thinking_tokens answer_tokens num_samples num_seqs shared_prefix_tokens gpu tensor_parallel_size pipeline_parallel_size data_parallel_size gpu_memory_utilization activation_bytes overhead_bytes num_speculative_tokens draft_layers engine available_kv_cache_bytes num_blocks num_tokens block_size max_model_len max_num_batched_tokens async_scheduling decode_context_parallel_size mamba_cache_mode hybrid_kv_cache_manager mem_fraction_static page_size swa_full_tokens_ratio dp_attention max_mamba_cache_size tokens_per_block free_gpu_memory_fraction n_ctx n_seq_max kv_unified n_ubatch flash_attn swa_full mla mla_attn variant version';
-  const OPTIONS = ['embed', 'controls', 'lock', 'theme', 'predict', 'predict_level', 'predict_seed'];
+  const OPTIONS = ['embed', 'controls', 'lock', 'theme', 'lang', 'predict', 'predict_level', 'predict_seed'];
   const KEYS = { show: 'embed', prompt: 'prompt_tokens', thinking: 'thinking_tokens', answer: 'answer_tokens' };
   for (const field of [...OPTIONS, ...FIELDS.split(' ')]) KEYS[field] = KEYS[field.replaceAll('_', '-')] = field;
 
   const SHOW = 'sentence,tokens';
   // Pixels of the parts in a column of 700; what they take elsewhere they say when they are there.
-  const HEIGHTS = { sentence: 180, facts: 112, tokens: 198, hbm: 356, growth: 388, sweep: 473, working: 230, predict: 420, concept: 900 };
+  const HEIGHTS = {
+    sentence: 180, facts: 112, tokens: 202, hbm: 360, growth: 392, sweep: 477, layers: 336, working: 242, predict: 346,
+    concept: 671, fit: 137, speed: 1083, turns: 623, serve: 1508,
+  };
   const CONTROL = 40;
   const MAX_HEIGHT = 20_000;
 
@@ -25,6 +28,8 @@
   const items = (text) => (text ?? '').split(',').filter((item) => item.trim() !== '');
   const pair = (key, value) => `${key}=${encodeURIComponent(value)}`;
   const isOption = (key) => OPTIONS.includes(key);
+  // A setting of a section, such as serve.clients, has a dot and is called so.
+  const keyOf = (name) => KEYS[name] ?? (name.includes('.') ? name : undefined);
 
   class KvScope extends HTMLElement {
     static observedAttributes = [...Object.keys(KEYS), 'link', 'src', 'height', 'title'];
@@ -94,10 +99,10 @@
 
     // The page with what the attributes say, or with this link.
     #load(link) {
-      const given = [...this.attributes].filter(({ name }) => KEYS[name]);
-      const pairs = (wanted) => given.filter(({ name }) => isOption(KEYS[name]) === wanted).map(({ name, value }) => pair(KEYS[name], value));
+      const given = [...this.attributes].filter(({ name }) => keyOf(name));
+      const pairs = (wanted) => given.filter(({ name }) => isOption(keyOf(name)) === wanted).map(({ name, value }) => pair(keyOf(name), value));
       // An attribute takes the place of what the link says about it.
-      const isLeft = (text) => !given.some(({ name }) => text.startsWith(`${KEYS[name]}=`));
+      const isLeft = (text) => !given.some(({ name }) => text.startsWith(`${keyOf(name)}=`));
       const base = (this.getAttribute('link') ?? 'v=1').split('&').filter(isLeft);
       const scenario = link ?? [...base, ...pairs(false)].join('&');
       const own = this.hasAttribute('show') ? pairs(true) : [pair('embed', SHOW), ...pairs(true)];

@@ -20,6 +20,12 @@ pub(crate) fn document() -> Option<Document> {
     window().and_then(|window| window.document())
 }
 
+/// An element without content that is not in the page yet.
+#[cfg(feature = "page")]
+pub(crate) fn division() -> Option<HtmlElement> {
+    document()?.create_element("div").ok()?.dyn_into().ok()
+}
+
 /// The fragment of the page's address, without `#`.
 pub(crate) fn fragment() -> String {
     let hash = window()

@@ -63,6 +63,7 @@ pub fn mount(
         if let Some(changed) = changed.clone() {
             frame::tell(state, changed);
         }
+        rooms::follow(state);
         language::speaking(state, move |state| {
             if syncs_address {
                 browser::set_language(&state.text.lang, &state.text.page.tagline);

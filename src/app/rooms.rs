@@ -67,6 +67,9 @@ thread_local! {
 /// The panels of a mount, once they are there.
 pub(crate) type Slot = StoredValue<Option<Panels>, LocalStorage>;
 
+/// The element of a mount's dialogs.
+pub(crate) type Root = StoredValue<Option<HtmlElement>, LocalStorage>;
+
 /// How the module is loaded: a function without arguments that gives a promise of it.
 pub(crate) fn set_loader(load: Function) {
     LOAD.set(Some(load));
@@ -116,7 +119,7 @@ fn connect(state: State, doors: &Doors) -> Option<Panels> {
         state.open(&fragment, Some(PageOptions::default()));
     })
     .into_js_value();
-    let root = untrack(|| state.dialogs.get())?;
+    let root = state.dialogs.get_value()?;
     let panels = doors.open_panels(&root, &untrack(|| state.fragment()), change.unchecked_ref());
     state.panels.set_value(Some(panels.clone()));
     Some(panels)
@@ -125,8 +128,9 @@ fn connect(state: State, doors: &Doors) -> Option<Panels> {
 /// Milliseconds without a change after which the panels follow.
 const PANELS_REST_MILLIS: i32 = 60;
 
-/// Where the dialogs stand. Keeps the panels in step with the page, and takes them away with it.
-pub(crate) fn dialogs(state: State) -> El {
+/// Keeps the panels in step with the page, and takes them away with it.
+pub(crate) fn follow(state: State) {
+    state.dialogs.set_value(browser::division());
     // A file may be dropped anywhere, and before the module that reads it is there.
     browser::on_window("dragenter", move |_| with_panels(state, |_| {}));
     browser::on_window("dragover", |event| event.prevent_default());
@@ -153,7 +157,18 @@ pub(crate) fn dialogs(state: State) -> El {
             state.panels.set_value(None);
         }
     });
-    el("div").reference(state.dialogs)
+}
+
+/// Where the dialogs stand: one element, which moves when the page is made anew in another language, so that what a reader
+/// began in them stays.
+pub(crate) fn dialogs(state: State) -> El {
+    let holder = ElRef::new();
+    Effect::new(move |_| {
+        if let (Some(holder), Some(root)) = (holder.get(), state.dialogs.get_value()) {
+            let _moved = holder.append_child(&root);
+        }
+    });
+    el("div").reference(holder)
 }
 
 /// A part of the page that the module shows.

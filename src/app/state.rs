@@ -45,7 +45,7 @@ pub(crate) struct State {
     pub(crate) panels: super::rooms::Slot,
     /// Where its dialogs stand.
     #[cfg(feature = "page")]
-    pub(crate) dialogs: super::el::ElRef,
+    pub(crate) dialogs: super::rooms::Root,
     /// What was read from files, until the reader dismisses it.
     #[cfg(feature = "doors")]
     pub(crate) files: Cell<Option<Arc<crate::core::import::files::FilesRead>>>,
@@ -101,7 +101,7 @@ impl State {
             #[cfg(feature = "page")]
             panels: StoredValue::new_local(None),
             #[cfg(feature = "page")]
-            dialogs: super::el::ElRef::new(),
+            dialogs: StoredValue::new_local(None),
             #[cfg(feature = "doors")]
             files: Cell::whole(None),
             pins,

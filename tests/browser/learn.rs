@@ -184,7 +184,11 @@ pub(crate) async fn another_language(page: &Page<'_>) -> Result<()> {
     page.find("language").await?.select_by_value("en").await?;
     page.shows("sentence", "A request prefills").await?;
     page.until("document.documentElement.lang === 'en' && !location.hash.includes('lang=')")
-        .await
+        .await?;
+    // What was answered stays answered.
+    page.find("predict-open").await?.click().await?;
+    page.shows("predict-step", "Question 1 of 7").await?;
+    page.shows("predict-working", "512 + 4,000 + 300").await
 }
 
 /// Folders in which the page's Chinese is another language: what a test opens, and how it is made.

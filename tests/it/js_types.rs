@@ -161,6 +161,30 @@ fn attributes_of_the_element() {
     assert_eq!(listed, fields.join(" "));
 }
 
+/// It keeps room for every part of the page, and its documentation names them.
+#[test]
+fn parts_of_the_element() {
+    let (_, rest) = include_str!("../../src/app/options.rs")
+        .split_once("PARTS: &[&str] = &[")
+        .expect("it is declared");
+    let (list, _) = rest.split_once("];").expect("it ends");
+    let parts: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+    let (_, rest) = include_str!("../../www/embed.js")
+        .split_once("const HEIGHTS = {")
+        .expect("it is declared");
+    let (heights, _) = rest.split_once('}').expect("it ends");
+    let rooms: Vec<&str> = heights
+        .split(',')
+        .filter_map(|room| Some(room.split_once(':')?.0.trim()))
+        .collect();
+    assert_eq!(rooms, parts);
+    let named = format!("`{}`", parts.join("`, `"));
+    assert!(
+        include_str!("../../docs/embedding.md").contains(&named),
+        "{named}"
+    );
+}
+
 #[test]
 fn simulations() {
     let settings = Settings::default();
