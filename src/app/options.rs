@@ -144,13 +144,13 @@ impl PageOptions {
     /// Appends the pairs that differ from the plain page.
     pub(crate) fn push_pairs(&self, fragment: &mut String) {
         if let Some(embed) = &self.embed {
-            push_pair(fragment, "embed", &embed.join(","));
+            push_pair(fragment, "embed", &commas(embed));
         }
         if let Some(controls) = &self.controls {
-            push_pair(fragment, "controls", &controls.join(","));
+            push_pair(fragment, "controls", &commas(controls));
         }
         if !self.lock.is_empty() {
-            push_pair(fragment, "lock", &self.lock.join(","));
+            push_pair(fragment, "lock", &commas(&self.lock));
         }
         if self.theme != Theme::Auto {
             push_pair(fragment, "theme", self.theme.id());
@@ -213,4 +213,16 @@ fn unknown(key: &str, given: &str, known: &[&'static str]) -> FieldError {
         given: cut(given, 60),
         problem: Problem::NotOneOf(known.to_vec()),
     }
+}
+
+/// `join` of these would be compiled a second time beside that of texts.
+fn commas(items: &[&str]) -> String {
+    let mut res = String::new();
+    for (idx, item) in items.iter().enumerate() {
+        if 0 < idx {
+            res.push(',');
+        }
+        res.push_str(item);
+    }
+    res
 }

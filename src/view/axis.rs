@@ -8,7 +8,13 @@ use super::svg::Axis;
 /// The smallest of 1, 2, 5, 10, 20, 50 … of which at most `n_steps` make `max`.
 fn round_step(max: f64, n_steps: u32) -> f64 {
     let least = (max / f64::from(n_steps.max(1))).max(f64::MIN_POSITIVE);
-    let power = 10_f64.powf(least.log10().floor());
+    let mut power = 1.0;
+    while power * 10.0 <= least && power < f64::MAX / 10.0 {
+        power *= 10.0;
+    }
+    while least < power && f64::MIN_POSITIVE * 10.0 < power {
+        power /= 10.0;
+    }
     let is_enough = |factor: &f64| least <= power * factor * (1.0 + 1e-12);
     power * [1.0, 2.0, 5.0].into_iter().find(is_enough).unwrap_or(10.0)
 }

@@ -198,7 +198,7 @@ impl SpeedInputs {
 pub fn distinct_experts(num_experts: u32, num_experts_per_tok: u32, tokens: f64) -> f64 {
     let all = f64::from(num_experts);
     let missed = 1.0 - f64::from(num_experts_per_tok.min(num_experts)) / all.max(1.0);
-    all * (1.0 - missed.powf(tokens))
+    all * (1.0 - super::raised(missed, tokens))
 }
 
 /// Operations of one layer's attention for one token that sees `n` tokens.

@@ -146,7 +146,7 @@ impl<'a> Step<'a> {
             (1.0, 0.0)
         };
         let layer_us =
-            constants.layer_us + expert_us + constants.tensor_parallel_layer_us * ranks.log2();
+            constants.layer_us + expert_us + constants.tensor_parallel_layer_us * log2(ranks);
         let link_gbps = if inputs.has_fast_link {
             constants.fast_link_gbps
         } else {
@@ -238,7 +238,21 @@ fn overlap(a: f64, b: f64, power: f64) -> f64 {
     if power == 2.0 {
         return long * (1.0 + ratio * ratio).sqrt();
     }
-    long * (1.0 + ratio.powf(power)).powf(1.0 / power)
+    long * raised(1.0 + raised(ratio, power), 1.0 / power)
+}
+
+/// `base^exponent` for a base that is not negative, by the two functions that the page has for its sliders: `powf` and its
+/// tables are larger than a figure.
+pub(crate) fn raised(base: f64, exponent: f64) -> f64 {
+    if exponent == 0.0 {
+        return 1.0;
+    }
+    1.0 + (exponent * (base - 1.0).ln_1p()).exp_m1()
+}
+
+/// The logarithm to base 2, likewise.
+fn log2(number: f64) -> f64 {
+    (number - 1.0).ln_1p() / std::f64::consts::LN_2
 }
 
 /// A machine as one step sees it, for steps that are not all alike: the constants worked out for its inputs.
