@@ -84,11 +84,12 @@ impl State {
         };
         let fragment = fragment.to_owned();
         state.ask(Question::Model(model.clone()), move |answer| match answer {
-            Ok(_) | Err(Refusal::NoModel(_)) => state.show(&fragment, base),
+            // A pinned scenario may have another.
+            Ok(_) | Err(Refusal::NoModel(_)) => state.open(&fragment, base),
             Err(Refusal::NotLoaded(message)) => state.errors.set(vec![FieldError {
                 key: "model".to_owned(),
                 given: cut(&model, 60),
-                problem: Problem::NotAModel(message),
+                problem: Problem::NotLoaded(message),
             }]),
             Err(Refusal::Overtaken) => {}
         });

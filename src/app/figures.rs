@@ -78,7 +78,7 @@ fn engine_lines() -> El {
 fn pins() -> El {
     let state = state();
     let chips = move || {
-        let pins = state.pins.get();
+        let pins = state.pins();
         let chip = |(idx, (name, _)): (usize, &Pin)| {
             let label = fill(&state.text.page.unpin, &[("name", name)]);
             button(&format!("{name} ✕"), move || state.unpin(idx))
@@ -96,7 +96,7 @@ fn pins() -> El {
         .child(
             button(&state.text.page.pin, move || state.pin())
                 .testid("pin")
-                .flag_with("disabled", move || MAX_PINS <= state.pins.get().len()),
+                .flag_with("disabled", move || MAX_PINS <= state.options().pins.len()),
         )
         .child(dynamic(chips))
 }

@@ -121,7 +121,7 @@ impl PageOptions {
                     None => errors.push(unknown(key, value, &Theme::ALL.map(Theme::id))),
                 },
                 "pin" if self.pins.len() < MAX_PINS => self.pins.push(value.clone()),
-                "pin" => errors.push(unknown(key, value, &[])),
+                "pin" => errors.push(not_pinned(value)),
                 "lang" => match LANGUAGES.iter().find(|(lang, _)| lang == value) {
                     Some((lang, _)) => self.lang = lang,
                     None => {
@@ -205,6 +205,15 @@ fn list(
         }
     }
     res
+}
+
+/// What is said of a pin that is left out.
+pub(crate) fn not_pinned(given: &str) -> FieldError {
+    FieldError {
+        key: "pin".to_owned(),
+        given: cut(given, 60),
+        problem: Problem::NotPinned(MAX_PINS),
+    }
 }
 
 fn unknown(key: &str, given: &str, known: &[&'static str]) -> FieldError {

@@ -108,7 +108,7 @@ fn with_panels(state: State, act: impl FnOnce(&Panels) + 'static) {
             Err(error) => state.errors.set(vec![FieldError {
                 key: "pkg".to_owned(),
                 given: "doors".to_owned(),
-                problem: Problem::NotAModel(message_of(&error)),
+                problem: Problem::NotLoaded(message_of(&error)),
             }]),
         }
     });

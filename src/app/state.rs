@@ -16,7 +16,7 @@ use crate::view::charts::Chart;
 use crate::view::sentence;
 use crate::view::text::{self, Messages};
 
-use super::options::PageOptions;
+use super::options::{PageOptions, not_pinned};
 
 /// A scenario pinned for comparison, with its name.
 pub(crate) type Pin = (String, Scenario);
@@ -50,7 +50,7 @@ pub(crate) struct State {
     #[cfg(feature = "doors")]
     pub(crate) files: Cell<Option<Arc<crate::core::import::files::FilesRead>>>,
     /// Scenarios to compare with.
-    pub(crate) pins: Derived<Arc<Vec<Pin>>>,
+    pinned: Derived<Arc<Vec<Scenario>>>,
     /// The report of the scenario at its end.
     report: Derived<Arc<Report>>,
     /// The report at the shown step.
@@ -82,12 +82,9 @@ impl State {
         });
         let options = Cell::new(Arc::new(options));
         let fragments = Derived::new(move || options.get().pins.clone());
-        let pins = Derived::whole(move || {
-            let pin = |fragment: &String| {
-                let scenario = link::from_fragment(fragment, &[]).scenario;
-                (sentence::pin_name(&scenario), scenario)
-            };
-            Arc::new(fragments.get().iter().map(pin).collect::<Vec<_>>())
+        let pinned = Derived::whole(move || {
+            let scenario = |fragment: &String| link::from_fragment(fragment, &[]).scenario;
+            Arc::new(fragments.get().iter().map(scenario).collect::<Vec<_>>())
         });
         Self {
             scenario,
@@ -104,7 +101,7 @@ impl State {
             dialogs: StoredValue::new_local(None),
             #[cfg(feature = "doors")]
             files: Cell::whole(None),
-            pins,
+            pinned,
             report: full,
             now,
             text: &text::ENGLISH,
@@ -177,6 +174,16 @@ impl State {
         }
     }
 
+    /// What is kept for comparison.
+    pub(crate) fn pins(&self) -> Vec<Pin> {
+        let pinned = self.pinned.get();
+        if pinned.is_empty() {
+            return Vec::new();
+        }
+        let names = sentence::pin_names(&self.scenario(), &pinned, self.text);
+        names.into_iter().zip(pinned.iter().cloned()).collect()
+    }
+
     /// The model of a figure.
     pub(crate) fn chart(&self, chart: &Chart) -> ChartModel {
         let (scenario, report, now) = (self.scenario(), self.report(), self.now());
@@ -185,7 +192,7 @@ impl State {
             report: &report,
             now: &now,
             step: self.step.get().unwrap_or(scenario.decode_steps()),
-            pinned: &self.pins.get(),
+            pinned: &self.pins(),
             messages: self.text,
         })
     }
@@ -302,7 +309,17 @@ fn next_id_prefix() -> &'static str {
 fn read_fragment(fragment: &str, base: PageOptions) -> (Scenario, PageOptions, Vec<FieldError>) {
     let link = link::from_fragment(fragment, PageOptions::KEYS);
     let mut errors = link.errors;
-    let options = base.with_pairs(&link.other, &mut errors);
+    let mut options = base.with_pairs(&link.other, &mut errors);
+    // What cannot be read must not be compared with as the default.
+    options.pins.retain(|pin| {
+        let unread = link::from_fragment(pin, &[]).errors;
+        let is_read = unread.is_empty() && !pin.is_empty();
+        if !is_read {
+            errors.push(not_pinned(pin));
+        }
+        errors.extend(unread);
+        is_read
+    });
     (link.scenario, options, errors)
 }
 

@@ -82,21 +82,29 @@ pub fn with_pairs(fragment: &str, pairs: &str) -> String {
     res + pairs
 }
 
-/// The model of a fragment that this program cannot read by itself and was not told of, see [`super::resolved`].
+/// A model of a fragment, or of one that is pinned in it, that this program cannot read by itself and was not told of, see
+/// [`super::resolved`].
 pub fn unknown_model(fragment: &str) -> Option<String> {
     let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
     let is_readable = fragment.len() <= MAX_LENGTH && !cfg!(feature = "doors");
-    fragment
+    // A pin within a pin is none, so one look inside is enough.
+    let pinned =
+        values(fragment, "pin=").flat_map(|pin| values(&pin, "model=").collect::<Vec<_>>());
+    pinned
+        .chain(values(fragment, "model="))
+        .filter(|model| is_readable && model.starts_with('{') && !super::resolved::is_known(model))
+        .last()
+}
+
+/// The values of a key, decoded.
+fn values<'a>(fragment: &'a str, key: &'a str) -> impl Iterator<Item = String> + 'a {
+    let values = fragment
         .split('&')
-        .filter(|_| is_readable)
-        .filter_map(|pair| pair.strip_prefix("model="))
-        .map(|value| {
-            percent_decode_str(value)
-                .decode_utf8_lossy()
-                .trim()
-                .to_owned()
-        })
-        .rfind(|model| model.starts_with('{') && !super::resolved::is_known(model))
+        .filter_map(move |pair| pair.strip_prefix(key));
+    values.map(|value| {
+        let value = percent_decode_str(value).decode_utf8_lossy();
+        value.trim().to_owned()
+    })
 }
 
 /// Reads a fragment, with or without `#`. `page_keys` are the keys that belong to the page and not to the scenario; they
@@ -114,7 +122,7 @@ pub fn from_fragment(fragment: &str, page_keys: &[&str]) -> Link {
         res.errors.push(FieldError {
             key: "link".to_owned(),
             given: format!("{} bytes", fragment.len()),
-            problem: Problem::NotOneOf(vec!["at most 1 MiB"]),
+            problem: Problem::TooLong(MAX_LENGTH),
         });
         return res;
     }
@@ -128,7 +136,7 @@ pub fn from_fragment(fragment: &str, page_keys: &[&str]) -> Link {
                 res.errors.push(FieldError {
                     key,
                     given: super::scenario::cut(&value, 60),
-                    problem: Problem::NotOneOf(vec![VERSION]),
+                    problem: Problem::OtherVersion(VERSION),
                 });
             }
         } else if page_keys.contains(&key.as_str()) || key.contains('.') {

@@ -296,6 +296,11 @@ pub enum Warning {
         /// The field.
         field: &'static str,
     },
+    /// A share of the memory was set that this engine does not go by.
+    ShareUnused {
+        /// The field that it goes by.
+        used: &'static str,
+    },
     /// The importer could not do what the model needs by its own rules.
     Import {
         /// Its note.
@@ -345,6 +350,11 @@ pub enum Assumption {
         overhead_bytes: Bytes,
         /// Source.
         source: &'static str,
+    },
+    /// The draft's layers cache; its weights are not counted, since nothing says what it consists of.
+    DraftWeightsNotCounted {
+        /// Its attention layers.
+        draft_layers: u32,
     },
     /// Recurrent states have this type.
     StateDtype {
@@ -805,6 +815,12 @@ fn warnings(
         .filter(|(_, value)| MAX_EXACT_INTEGER < *value && !is_too_large);
     res.extend(not_exact.map(|(field, _)| Warning::NotExact { field }));
     res.extend(engines::unused_pools(setup).map(|field| Warning::PoolUnused { field }));
+    let used = scenario.engine.kind.memory_share();
+    if used != "gpu_memory_utilization"
+        && scenario.gpu_memory_utilization != Scenario::default().gpu_memory_utilization
+    {
+        res.push(Warning::ShareUnused { used });
+    }
     if !engines::is_established(setup) {
         res.push(Warning::LayoutNotEstablished {
             engine: scenario.engine.kind.id(),
@@ -874,6 +890,11 @@ fn assumptions(
     {
         res.push(Assumption::StateDtype {
             state_dtype: scenario.state_dtype.id,
+        });
+    }
+    if 0 < scenario.draft_layers {
+        res.push(Assumption::DraftWeightsNotCounted {
+            draft_layers: scenario.draft_layers,
         });
     }
     if scenario.activation_bytes.is_none() || scenario.overhead_bytes.is_none() {

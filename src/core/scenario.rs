@@ -96,6 +96,15 @@ impl EngineKind {
             Self::LlamaCpp => "llama.cpp",
         }
     }
+
+    /// The field that says which share of the GPU's memory the engine may use.
+    pub const fn memory_share(self) -> &'static str {
+        match self {
+            Self::Exact | Self::Vllm | Self::LlamaCpp => "gpu_memory_utilization",
+            Self::Sglang => "mem_fraction_static",
+            Self::TensorRtLlm => "free_gpu_memory_fraction",
+        }
+    }
 }
 
 /// The engine and its settings. The settings of engines that are not chosen stay as they were.
@@ -222,6 +231,14 @@ pub enum Problem {
     UnknownKey,
     /// A link has the key more than once.
     Repeated,
+    /// A link of this many bytes at most.
+    TooLong(usize),
+    /// A link of another version than this.
+    OtherVersion(&'static str),
+    /// A scenario to compare with that is none, or one more than this.
+    NotPinned(usize),
+    /// A part of the program could not be loaded: what the browser says.
+    NotLoaded(String),
     /// Not a whole number.
     NotANumber,
     /// Not true or false.
@@ -232,6 +249,8 @@ pub enum Problem {
     NotAShare(Bounds),
     /// None of these.
     NotOneOf(Vec<&'static str>),
+    /// Not a year and a month.
+    NotAMonth,
     /// No preset and no config that can be read.
     NotAModel(String),
 }
@@ -867,7 +886,7 @@ impl Field {
                 let found = ids.iter().find(|id| **id == text).copied();
                 found.map(Parsed::Text).ok_or(Problem::NotOneOf(ids))
             }
-            FieldKind::Flag => match text {
+            FieldKind::Flag => match text.to_ascii_lowercase().as_str() {
                 "true" | "1" | "yes" | "on" => Ok(Parsed::Flag(true)),
                 "false" | "0" | "no" | "off" => Ok(Parsed::Flag(false)),
                 _ => Err(Problem::NotAFlag),
@@ -888,7 +907,7 @@ impl Field {
                 if is_month {
                     Ok(Parsed::Owned(text.to_owned()))
                 } else {
-                    Err(Problem::NotOneOf(vec!["YYYY-MM"]))
+                    Err(Problem::NotAMonth)
                 }
             }
         }
@@ -896,7 +915,7 @@ impl Field {
 }
 
 fn is_absent(text: &str) -> bool {
-    text == AUTO || text.is_empty()
+    text.eq_ignore_ascii_case(AUTO) || text.is_empty()
 }
 
 /// A whole number, with separators between thousands and the suffixes k (1,024) and M (1,048,576).
@@ -909,7 +928,8 @@ fn parse_number(text: &str, bounds: Bounds) -> Result<Parsed, Problem> {
     }
 }
 
-/// Reads `4812`, `4,812`, `4 812`, `4_812`, `32k` (32,768), `1M` (1,048,576) and `1.5k` when it is whole.
+/// Reads `4812`, `4,812`, `4 812`, `4_812`, `32k` (32,768), `1M` (1,048,576) and `1.5k` when it is whole. A point without
+/// a suffix is refused: `4.000` is four thousand in some countries.
 pub fn whole_number(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, factor) = match text.chars().last()? {
@@ -920,7 +940,8 @@ pub fn whole_number(text: &str) -> Option<u64> {
     let digits = ungrouped(digits.trim())?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) || 9 < fraction.len() {
+    let is_digits = !whole.is_empty() && all_digits(whole) && all_digits(fraction);
+    if !is_digits || 9 < fraction.len() || factor == 1 && digits.contains('.') {
         return None;
     }
     let scale = 10_u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;

@@ -5,7 +5,7 @@ use super::layer::{CacheFormats, LayerKind, Rows};
 use super::model::{LayerGroup, ModelConfig};
 use super::scenario::{ParallelSize, Scenario};
 use super::units::{Bytes, Tokens};
-use super::weights::{StoredWeights, WeightFormat, pipeline_layers};
+use super::weights::{Ranks, StoredWeights, WeightFormat, pipeline_layers};
 
 /// The tokens of one request, its samples included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,16 +341,21 @@ impl<'a> Setup<'a> {
 
     /// Bytes of weights on the fullest GPU.
     pub fn weight_bytes(&self) -> Bytes {
-        let (tp, pp) = (
-            self.tensor_parallel_size,
-            self.scenario.pipeline_parallel_size,
-        );
+        let (format, tp) = (self.weight_format(), self.tensor_parallel_size);
+        let counted = |ranks| {
+            let pp = self.scenario.pipeline_parallel_size;
+            self.model.weights.bytes_per_gpu(&format, ranks, pp)
+        };
+        let ranks = Ranks {
+            all: tp,
+            attention: engines::attention_parallel_size(self.scenario, tp),
+        };
         match self.exact_weight_bytes() {
-            Some(bytes) => Bytes(bytes.0.div_ceil(self.gpus_per_replica())),
-            None => self
-                .model
-                .weights
-                .bytes_per_gpu(&self.weight_format(), tp, pp),
+            Some(bytes) => {
+                let copied = counted(ranks).minus(counted(Ranks::from(tp)));
+                Bytes(bytes.0.div_ceil(self.gpus_per_replica())) + copied
+            }
+            None => counted(ranks),
         }
     }
 

@@ -85,6 +85,46 @@ impl WeightPart {
     }
 }
 
+/// Ranks among which the weights are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranks {
+    /// All of a replica's tensor parallel ranks.
+    pub all: u32,
+    /// Those of them that divide one attention; fewer than all with data-parallel attention, which copies it.
+    pub attention: u32,
+}
+
+impl From<u32> for Ranks {
+    fn from(size: u32) -> Self {
+        Self {
+            all: size,
+            attention: size,
+        }
+    }
+}
+
+impl Ranks {
+    /// The ranks that divide a part.
+    ///
+    /// Source of data-parallel attention: SGLang `DeepseekV2Model`, whose embedding is whole on every rank then,
+    /// <https://github.com/sgl-project/sglang/blob/00114aef19bbb7431b9cfc5a77dce64b9c53ed95/python/sglang/srt/models/deepseek_v2.py>.
+    fn of(self, kind: WeightKind) -> u32 {
+        match kind {
+            WeightKind::Attention | WeightKind::Recurrent => self.attention,
+            WeightKind::Embedding | WeightKind::PerLayerEmbedding if self.attention < self.all => 1,
+            WeightKind::Embedding
+            | WeightKind::PerLayerEmbedding
+            | WeightKind::Head
+            | WeightKind::Mlp
+            | WeightKind::SharedExperts
+            | WeightKind::RoutedExperts
+            | WeightKind::RoutedExpertBiases
+            | WeightKind::Router
+            | WeightKind::Norm => self.all,
+        }
+    }
+}
+
 /// The parameters of a model by part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WeightTable {
@@ -195,21 +235,21 @@ impl WeightTable {
     pub fn bytes_per_gpu(
         &self,
         format: &WeightFormat,
-        tensor_parallel_size: u32,
+        ranks: impl Into<Ranks>,
         pipeline_parallel_size: u32,
     ) -> Bytes {
-        let stages = pipeline_parallel_size.max(1);
+        let (ranks, stages) = (ranks.into(), pipeline_parallel_size.max(1));
         if !self.is_counted() {
-            let gpus = u64::from(tensor_parallel_size.max(1)).saturating_mul(u64::from(stages));
+            let gpus = u64::from(ranks.all.max(1)).saturating_mul(u64::from(stages));
             return format.mlp.bytes(self.num_params().div_ceil(gpus));
         }
         (0..stages)
-            .map(|stage| self.stage_bytes(format, tensor_parallel_size, stage, stages))
+            .map(|stage| self.stage_bytes(format, ranks, stage, stages))
             .max()
             .unwrap_or_default()
     }
 
-    fn stage_bytes(&self, format: &WeightFormat, tp: u32, stage: u32, stages: u32) -> Bytes {
+    fn stage_bytes(&self, format: &WeightFormat, ranks: Ranks, stage: u32, stages: u32) -> Bytes {
         let (from, to) = pipeline_layers(self.layers.len(), stage, stages);
         let counts = self.layers_per_group(from, to);
         let (is_first, is_last) = (stage == 0, stage + 1 == stages);
@@ -228,7 +268,7 @@ impl WeightTable {
                 }
                 format
                     .of(part)
-                    .bytes(part.num_params_per_rank(tp))
+                    .bytes(part.num_params_per_rank(ranks.of(part.kind)))
                     .times(count)
             })
             .sum()

@@ -1,9 +1,12 @@
 //! The row of facts under the sentence, each with its working.
 
 #[cfg(feature = "doors")]
+use crate::core::engines;
 use crate::core::fit::longest_sequence;
 use crate::core::fit::verdict::Verdict;
-use crate::core::report::{Report, bounds_of};
+use crate::core::report::{LONG_THINKING, Report, bounds_of};
+#[cfg(feature = "doors")]
+use crate::core::scenario::EngineKind;
 use crate::core::scenario::Scenario;
 use crate::core::units::{Bytes, Tokens};
 
@@ -139,19 +142,26 @@ fn fact(id: &'static str, scenario: &Scenario, report: &Report, text: &Messages)
             )
         }
         "at_long_thinking" => {
-            let long = crate::core::report::LONG_THINKING;
+            let long = LONG_THINKING;
+            let request = long
+                .plus(scenario.prompt_tokens)
+                .plus(scenario.answer_tokens);
+            let context = longest_sequence(scenario).filter(|context| *context < request);
             let n = or_more("num_seqs", fit.max_concurrency_at_32000, text);
             let values = [("n", n.as_str())];
             (
                 fill(&page.fact_at_long, &[("n", &numbers.integer(long.0))]),
-                if fit.max_concurrency_at_32000 == fit.max_concurrency {
+                if let Some(Tokens(context)) = context {
+                    let n = numbers.integer(context);
+                    fill(&page.fact_at_long_context, &[("n", &n)])
+                } else if fit.max_concurrency_at_32000 == fit.max_concurrency {
                     n
                 } else if fit.max_concurrency_at_32000 == 0 {
                     page.fact_longest_none.to_string()
                 } else {
                     fill(&page.fact_at_long_value, &values)
                 },
-                fit.max_concurrency_at_32000 < fit.max_concurrency.max(1),
+                context.is_some() || fit.max_concurrency_at_32000 < fit.max_concurrency.max(1),
             )
         }
         _ => return None,
@@ -197,6 +207,7 @@ pub fn working(id: &str, scenario: &Scenario, report: &Report, text: &Messages) 
         }
         "fits" => {
             let amount = Bytes(hbm.free_bytes.unsigned_abs());
+            let sign = if hbm.free_bytes < 0 { "−" } else { "" };
             let taken = hbm.weight_bytes + hbm.activation_bytes + hbm.overhead_bytes;
             let working = if hbm.usable_bytes.minus(taken) == hbm.kv_pool_bytes {
                 &words.working_fits
@@ -213,16 +224,20 @@ pub fn working(id: &str, scenario: &Scenario, report: &Report, text: &Messages) 
                 ),
                 ("held", numbers.bytes_short(hbm.kv_reserved_bytes)),
                 ("free", numbers.bytes_short(amount)),
-                (
-                    "sign",
-                    if hbm.free_bytes < 0 {
-                        "−".to_owned()
-                    } else {
-                        String::new()
-                    },
-                ),
+                ("sign", sign.to_owned()),
             ];
-            (working, values)
+            let mut res = fill(working, &as_values(&values));
+            res.extend([" ", &usable(scenario, report, text)]);
+            if 1 < report.hardware.num_gpus {
+                let all = amount.times(report.hardware.num_gpus);
+                let values = [
+                    ("n", numbers.integer(report.hardware.num_gpus)),
+                    ("sign", sign.to_owned()),
+                    ("all", numbers.bytes_short(all)),
+                ];
+                res.extend([" ", &fill(&words.working_fits_gpus, &as_values(&values))]);
+            }
+            return Some(res);
         }
         "max_concurrency" => {
             let values = vec![
@@ -260,9 +275,31 @@ pub fn working(id: &str, scenario: &Scenario, report: &Report, text: &Messages) 
         "at_long_thinking" => (&words.working_at_long, Vec::new()),
         _ => return None,
     };
-    let values: Vec<(&str, &str)> = values
-        .iter()
-        .map(|(name, value)| (*name, value.as_str()))
-        .collect();
-    Some(fill(template, &values))
+    Some(fill(template, &as_values(&values)))
+}
+
+#[cfg(feature = "doors")]
+fn as_values<'a>(values: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
+    let value = |(name, value): &'a (&'a str, String)| (*name, value.as_str());
+    values.iter().map(value).collect()
+}
+
+/// How the bytes that the engine may use follow from those of the accelerator.
+#[cfg(feature = "doors")]
+fn usable(scenario: &Scenario, report: &Report, text: &Messages) -> String {
+    let (words, numbers) = (&text.panels, text.numbers());
+    let share = numbers.fraction(engines::memory_share(scenario).0);
+    let values = [
+        ("share", share),
+        ("visible", numbers.bytes_short(scenario.gpu.visible())),
+        ("usable", numbers.bytes_short(report.hbm.usable_bytes)),
+        ("capacity", numbers.bytes_short(report.hbm.capacity_bytes)),
+    ];
+    let template = match scenario.engine.kind {
+        EngineKind::TensorRtLlm => &words.working_usable_free,
+        EngineKind::Exact | EngineKind::Vllm | EngineKind::Sglang | EngineKind::LlamaCpp => {
+            &words.working_usable
+        }
+    };
+    fill(template, &as_values(&values))
 }

@@ -3,7 +3,7 @@
 #[cfg(feature = "doors")]
 use crate::core::report::Assumption;
 use crate::core::report::Warning;
-use crate::core::scenario::{FieldError, Problem, field};
+use crate::core::scenario::{FieldError, FieldKind, Problem, field};
 use crate::core::units::{Bytes, Share};
 
 use super::fields;
@@ -91,6 +91,10 @@ pub fn warning(warning: &Warning, messages: &Messages) -> String {
         Warning::PoolUnused { field } => fill(
             &text.pool_unused,
             &[("field", fields::label(messages, field))],
+        ),
+        Warning::ShareUnused { used } => fill(
+            &text.share_unused,
+            &[("used", fields::label(messages, used))],
         ),
         Warning::Import { note } => note.clone(),
         Warning::KvHeadsReplicated {
@@ -216,6 +220,10 @@ pub fn assumption(assumption: &Assumption, messages: &Messages) -> String {
                 ("source", source),
             ],
         ),
+        Assumption::DraftWeightsNotCounted { draft_layers } => fill(
+            &text.draft_weights,
+            &[("n", &numbers.integer(u64::from(*draft_layers)))],
+        ),
         Assumption::StateDtype { state_dtype } => {
             fill(&text.state_dtype, &[("state_dtype", state_dtype)])
         }
@@ -237,28 +245,22 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
             numbers.integer(value)
         }
     };
-    let problem = match &error.problem {
+    let mut problem = match &error.problem {
         Problem::Repeated => text.repeated.to_string(),
         Problem::UnknownKey => text.unknown_key.clone().into_owned(),
-        Problem::NotANumber => {
-            let mut res = match field(&error.key).and_then(|field| field.kind.bounds()) {
-                Some(bounds) if fields::is_bytes(&error.key) => within(
-                    &text.not_bytes_within,
-                    &amount(bounds.min),
-                    &amount(bounds.max),
-                ),
-                Some(bounds) => within(
-                    &text.not_a_number_within,
-                    &amount(bounds.min),
-                    &amount(bounds.max),
-                ),
-                None => text.not_a_number.to_string(),
-            };
-            if error.given.contains(',') {
-                res.push_str(&text.comma);
-            }
-            res
-        }
+        Problem::NotANumber => match field(&error.key).and_then(|field| field.kind.bounds()) {
+            Some(bounds) if fields::is_bytes(&error.key) => within(
+                &text.not_bytes_within,
+                &amount(bounds.min),
+                &amount(bounds.max),
+            ),
+            Some(bounds) => within(
+                &text.not_a_number_within,
+                &amount(bounds.min),
+                &amount(bounds.max),
+            ),
+            None => text.not_a_number.to_string(),
+        },
         Problem::OutOfBounds(bounds) => within(
             &text.out_of_bounds,
             &amount(bounds.min),
@@ -267,6 +269,16 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
         Problem::NotAShare(bounds) => {
             within(&text.not_a_share, &share(bounds.min), &share(bounds.max))
         }
+        Problem::TooLong(most) => fill(
+            &text.too_long,
+            &[("max", &numbers.bytes(Bytes(*most as u64)))],
+        ),
+        Problem::OtherVersion(known) => fill(&text.other_version, &[("version", known)]),
+        Problem::NotPinned(most) => {
+            fill(&text.not_pinned, &[("max", &numbers.integer(*most as u64))])
+        }
+        Problem::NotLoaded(reason) => fill(&text.not_loaded, &[("reason", reason)]),
+        Problem::NotAMonth => text.not_a_month.to_string(),
         Problem::NotAFlag => text.not_a_flag.clone().into_owned(),
         Problem::NotOneOf(choices) => fill(
             &text.not_one_of,
@@ -274,6 +286,15 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
         ),
         Problem::NotAModel(reason) => fill(&text.not_a_model, &[("reason", reason)]),
     };
+    let kind = field(&error.key).map(|field| field.kind);
+    if let Some(FieldKind::Optional(_) | FieldKind::OptionalShare(_)) = kind {
+        problem.push_str(&text.or_auto);
+    }
+    let has_separator =
+        error.given.contains(',') || error.given.contains('.') && !fields::is_bytes(&error.key);
+    if has_separator && error.problem == Problem::NotANumber {
+        problem.push_str(&text.comma);
+    }
     let given = if error.given.is_empty() {
         text.empty.clone().into_owned()
     } else {

@@ -2,8 +2,9 @@
 
 use crate::core::gpus::Gpu;
 use crate::core::report::Report;
-use crate::core::scenario::{ModelSource, Scenario};
+use crate::core::scenario::{FIELDS, ModelSource, Scenario};
 
+use super::fields;
 use super::text::{Messages, Piece, fill, pieces};
 
 /// A value in the sentence.
@@ -218,8 +219,37 @@ pub fn model_name(scenario: &Scenario) -> String {
 }
 
 /// What a scenario is called in a comparison: what people compare, its model and its cache.
-pub fn pin_name(scenario: &Scenario) -> String {
+fn pin_name(scenario: &Scenario) -> String {
     format!("{} {}", model_name(scenario), kv_cache_dtype(scenario))
+}
+
+/// The names of pinned scenarios beside the one that is shown: where several would be called the same, with what they
+/// differ in. Thinking tokens are what they are compared over.
+pub fn pin_names(shown: &Scenario, pinned: &[Scenario], messages: &Messages) -> Vec<String> {
+    let name = |scenario: &Scenario| {
+        let mut res = pin_name(scenario);
+        let others = || {
+            pinned
+                .iter()
+                .chain([shown])
+                .filter(|other| pin_name(other) == pin_name(scenario))
+        };
+        for field in FIELDS.iter().filter(|field| field.is_active(scenario)) {
+            let value = (field.get)(scenario);
+            if matches!(field.key, "model" | "thinking_tokens")
+                || others().all(|other| (field.get)(other) == value)
+            {
+                continue;
+            }
+            match field.key {
+                "gpu" => res.extend([" · ", &gpu_label(scenario.gpu)]),
+                "engine" | "weight_format" => res.extend([" · ", &value]),
+                key => res.extend([" · ", fields::label(messages, key), " ", &value]),
+            }
+        }
+        res
+    };
+    pinned.iter().map(name).collect()
 }
 
 /// The format of the cache, or of K and V when they differ: `bf16`, `q8_0/q4_0`.

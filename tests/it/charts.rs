@@ -700,6 +700,29 @@ fn nothing_meets_in_usual_scenarios() {
     }
 }
 
+/// A number of ten digits "or more" had no room on either side of its dot, and met a tick.
+#[test]
+fn long_counts_meet_no_tick() {
+    for thinking in ["0", "20000", "40000", "65000", "90000", "131072"] {
+        let case = Case::new(
+            &[
+                ("model", "llama-3.1-8b"),
+                ("gpu", "b300"),
+                ("prompt_tokens", "4"),
+                ("thinking_tokens", thinking),
+                ("answer_tokens", "4"),
+                ("data_parallel_size", "997"),
+                ("engine", "sglang"),
+                ("available_kv_cache_bytes", "1125899906842624"),
+            ],
+            None,
+        );
+        for width in 280..420 {
+            check_layout(&case, width);
+        }
+    }
+}
+
 fn tokens_of_any_size() -> impl Strategy<Value = u64> {
     prop_oneof![0..20_u64, 0..10_000_u64, 0..=1_048_576_u64]
 }

@@ -399,6 +399,10 @@ fn a_broken_config_says_which_key() {
             "num_key_value_heads is 0, and must be at least 1",
         ),
         (
+            r#"{"num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": [8, 8, 0], "hidden_size": 512}"#,
+            "num_key_value_heads has 3 entries for 4 layers; give one number for each layer, or one for all",
+        ),
+        (
             r#"{"num_hidden_layers": 2, "num_attention_heads": 8, "hidden_size": 0}"#,
             "hidden_size is 0, and must be at least 1",
         ),
@@ -484,7 +488,8 @@ fn what_is_not_known_is_said() {
         (
             r#"{"model_type": "gemma3_text", "num_hidden_layers": 6}"#,
             &[
-                r#"the file leaves these out, and the defaults of model_type "gemma3_text" were taken: head_dim, max_position_embeddings, num_attention_heads, num_key_value_heads, sliding_window"#,
+                "the file does not say the context the model was trained for; 131072 tokens are the default of its class",
+                r#"the file leaves these out, and the defaults of model_type "gemma3_text" were taken: head_dim, num_attention_heads, num_key_value_heads, sliding_window"#,
             ],
         ),
         (

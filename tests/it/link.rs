@@ -199,6 +199,10 @@ fn numbers_as_people_type_them() {
         ("1.234,567", None),
         ("12\n34", None),
         ("12 34", None),
+        // Four thousand in some countries, and four in others.
+        ("4.000", None),
+        ("4.0", None),
+        ("1.048.576", None),
     ];
     for (text, number) in rows {
         assert_eq!(whole_number(text), number, "{text}");

@@ -308,6 +308,24 @@ fn what_engines_refuse_is_no_yes() {
 }
 
 #[test]
+fn a_share_that_an_engine_does_not_go_by_is_said() {
+    let share = ("gpu_memory_utilization", "0.5");
+    for (engine, used) in [
+        ("sglang", "Static fraction"),
+        ("tensorrt-llm", "Free fraction"),
+    ] {
+        let note = format!("gpu_memory_utilization has no use with this engine: set {used}");
+        let said = |pairs: &[(&str, &str)]| said(pairs, "fits").contains(&note);
+        assert!(said(&[("engine", engine), share]), "{engine}");
+        assert!(!said(&[("engine", engine)]), "{engine}: nothing was set");
+    }
+    for engine in ["exact", "vllm", "llama.cpp"] {
+        let said = said(&[("engine", engine), share], "fits");
+        assert!(!said.contains("has no use"), "{engine}: {said}");
+    }
+}
+
+#[test]
 fn where_a_search_ends_and_what_a_sum_starts_from() {
     let check = |pairs: &[(&str, &str)], fact: &str, needle: &str| {
         let said = said(pairs, fact);
@@ -324,6 +342,24 @@ fn where_a_search_ends_and_what_a_sum_starts_from() {
         ];
         check(&pairs, fact, needle);
     };
+    // 0.9 × 79.18 GiB = 71.26 GiB, of which 89 requests and their weights leave 33 GiB on each of four.
+    check(
+        &[],
+        "fits",
+        "The engine may use 0.9 × 79.2 GiB = 71.3 GiB: of 79.6 GiB the runtime sees 79.2 GiB.",
+    );
+    check(&[], "fits", "On 4 GPUs together ");
+    let one = [("tensor_parallel_size", "1")];
+    assert!(
+        !said(&one, "fits").contains("together"),
+        "one GPU is no sum"
+    );
+    // The longest context of Gemma 2 is 8,192 tokens.
+    check(
+        &[("model", "gemma-2-9b")],
+        "at_long_thinking",
+        "context ends at 8,192: ",
+    );
     // 512 tokens of prompt and 300 of answer leave 1,236 of 2,048.
     let slot = "4,812 tokens are more than the 2,048 cells of a slot";
     cells("2048", "1", "false", "fits", slot);

@@ -1,5 +1,6 @@
 //! The words: placeholders, languages, and the literal text of every warning, assumption and error.
 
+use kvscope::core::link;
 use kvscope::core::report::{Assumption, Warning, report};
 use kvscope::core::scenario::Scenario;
 use kvscope::core::units::{Bytes, GIB, Tokens};
@@ -246,6 +247,10 @@ fn assumptions() {
         "activations 4.80 GiB and runtime 614 MiB per GPU, from: a log",
     );
     check(
+        Assumption::DraftWeightsNotCounted { draft_layers: 1 },
+        "the draft's 1 layer cache as the model's do; its weights are not counted, as nothing here says what it consists of: add them to the runtime",
+    );
+    check(
         Assumption::StateDtype {
             state_dtype: "float32",
         },
@@ -283,12 +288,37 @@ fn field_errors() {
     check(
         "available_kv_cache_bytes",
         "4,8 GiB",
-        "Cache pool is \"4,8 GiB\": type an amount from 0 B to 1,048,576 GiB, such as 4.8 GiB, 512 MiB, 1.5 GB or a whole number of bytes; a comma stands before each three digits, a decimal point is a full stop",
+        "Cache pool is \"4,8 GiB\": type an amount from 0 B to 1,048,576 GiB, such as 4.8 GiB, 512 MiB, 1.5 GB or a whole number of bytes, or auto; a comma stands before each three digits, a decimal point is a full stop",
     );
     check(
         "overhead_bytes",
         "1152921504606846976",
-        "Runtime is \"1152921504606846976\": it may be from 0 B to 1,048,576 GiB",
+        "Runtime is \"1152921504606846976\": it may be from 0 B to 1,048,576 GiB, or auto",
+    );
+    check(
+        "thinking_tokens",
+        "4.000",
+        "Thinking is \"4.000\": type a whole number from 0 to 1,048,576, such as 4000, 4,000 or 32k; a comma stands before each three digits, a decimal point is a full stop",
+    );
+    check(
+        "tensor_parallel_size",
+        "0",
+        "Tensor parallel is \"0\": it may be from 1 to 1,000, or auto",
+    );
+    check(
+        "tensor_parallel_size",
+        "all",
+        "Tensor parallel is \"all\": type a whole number from 1 to 1,000, such as 4000, 4,000 or 32k, or auto",
+    );
+    check(
+        "mem_fraction_static",
+        "2",
+        "Static fraction is \"2\": type a share from 0.01 to 1, such as 0.9, or auto",
+    );
+    check(
+        "version",
+        "March",
+        "Build of (YYYY-MM) is \"March\": type a year and a month, such as 2026-11",
     );
     check(
         "num_seqs",
@@ -330,15 +360,77 @@ fn field_errors() {
         "gpt-9",
         "Model is \"gpt-9\": no preset has this id; give the id of a preset, a config or dims",
     );
+    let of_link = |fragment: &str, expected: &str| {
+        let errors = link::from_fragment(fragment, &[]).errors;
+        let said: Vec<String> = errors
+            .iter()
+            .map(|error| notes::field_error(error, &ENGLISH))
+            .collect();
+        assert_eq!(said, [expected]);
+    };
+    of_link(
+        "v=9",
+        "v is \"9\": this page knows version 1, and what it understands of the link is shown; load the page again for a newer one",
+    );
+    of_link(
+        &"x".repeat(1_500_010),
+        "link is \"1500010 bytes\": a link may have 1 MiB at most; hand the scenario on as a file",
+    );
+}
+
+#[test]
+fn auto_is_read_in_any_case() {
+    let mut scenario = Scenario::default();
+    for (key, text) in [("tensor_parallel_size", "AUTO"), ("block_size", "Auto")] {
+        assert_eq!(scenario.set(key, text), Ok(()), "{key}");
+    }
+    assert_eq!(scenario, Scenario::default());
+}
+
+#[test]
+fn pins_of_one_name_say_what_they_differ_in() {
+    let named = |shown: &[(&str, &str)], pinned: &[&[(&str, &str)]]| {
+        let pinned: Vec<Scenario> = pinned.iter().map(|pairs| scenario(pairs)).collect();
+        sentence::pin_names(&scenario(shown), &pinned, &ENGLISH)
+    };
+    assert_eq!(named(&[], &[&[]]), ["Llama 3.1 70B bf16"]);
+    // Thinking is what they are compared over.
+    assert_eq!(
+        named(&[("thinking_tokens", "8000")], &[&[]]),
+        ["Llama 3.1 70B bf16"]
+    );
+    assert_eq!(
+        named(
+            &[],
+            &[
+                &[("gpu", "b200")],
+                &[("engine", "vllm")],
+                &[("kv_cache_dtype", "fp8")]
+            ]
+        ),
+        [
+            "Llama 3.1 70B bf16 · B200 180 GB · exact",
+            "Llama 3.1 70B bf16 · H100 80 GB · vllm",
+            "Llama 3.1 70B fp8",
+        ]
+    );
+    assert_eq!(
+        named(&[("num_seqs", "8")], &[&[]]),
+        ["Llama 3.1 70B bf16 · Requests 1"]
+    );
+}
+
+fn scenario(pairs: &[(&str, &str)]) -> Scenario {
+    let mut res = Scenario::default();
+    for (key, text) in pairs {
+        res.set(key, text)
+            .unwrap_or_else(|error| panic!("{error:?}"));
+    }
+    res
 }
 
 fn lede(pairs: &[(&str, &str)]) -> Vec<String> {
-    let mut scenario = Scenario::default();
-    for (key, text) in pairs {
-        scenario
-            .set(key, text)
-            .unwrap_or_else(|error| panic!("{error:?}"));
-    }
+    let scenario = scenario(pairs);
     let sentences = sentence::lede(&scenario, &report(&scenario), &ENGLISH);
     sentences.iter().map(sentence::Sentence::text).collect()
 }

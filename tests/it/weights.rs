@@ -2,9 +2,11 @@
 
 use kvscope::core::import::{hf_config::import, lenient_json};
 use kvscope::core::model::ModelConfig;
+use kvscope::core::report::report;
+use kvscope::core::scenario::Scenario;
 use kvscope::core::units::{Bytes, GIB, formats};
 use kvscope::core::weights::{
-    Place, StoredWeights, WEIGHT_FORMATS, WeightFormat, WeightKind, WeightPart, WeightTable,
+    Place, Ranks, StoredWeights, WEIGHT_FORMATS, WeightFormat, WeightKind, WeightPart, WeightTable,
     pipeline_layers, weight_format,
 };
 use proptest::prelude::{any, prop_assert};
@@ -518,6 +520,44 @@ fn shards_of_latent_attention() {
     assert_eq!(
         weights.bytes_per_gpu(&bf16, 8, 1),
         Bytes(2 * ((weights.num_params() - whole) / 8 + whole))
+    );
+}
+
+/// With data-parallel attention every rank has all heads and the whole embedding; experts and head stay divided.
+#[test]
+fn data_parallel_attention_is_copied() {
+    let weights = import_file("deepseek-ai__DeepSeek-R1.json").weights;
+    let bf16 = format("bf16");
+    let ranks = Ranks {
+        all: 8,
+        attention: 1,
+    };
+    // What eight ranks divide of one attention: the up-projections of 128 heads and the output.
+    let attention = 1_536 * 128 * 192 + 512 * 128 * 256 + 128 * 128 * 7_168;
+    let copied = 2 * (61 * attention + 129_280 * 7_168) / 8 * 7;
+    assert_eq!(
+        weights.bytes_per_gpu(&bf16, ranks, 1),
+        weights.bytes_per_gpu(&bf16, 8, 1) + Bytes(copied)
+    );
+    let scenario = |engine: &[(&str, &str)]| {
+        let mut res = Scenario::default();
+        for (key, text) in [
+            ("model", "deepseek-r1"),
+            ("tensor_parallel_size", "8"),
+            ("weight_format", "bf16"),
+            ("data_parallel_size", "8"),
+        ]
+        .iter()
+        .chain(engine)
+        {
+            res.set(key, text).expect("a value");
+        }
+        report(&res).hbm.weight_bytes
+    };
+    let sglang = ("engine", "sglang");
+    assert_eq!(
+        scenario(&[sglang, ("dp_attention", "true")]),
+        scenario(&[sglang]) + Bytes(copied)
     );
 }
 

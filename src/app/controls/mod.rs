@@ -74,7 +74,15 @@ fn controls_group(
             .filter(|key| options.has_control(key))
             .collect::<Vec<_>>()
     };
-    let first = move || shown(first.to_vec());
+    // The share of the memory is the one that the engine goes by.
+    let share = move || state.scenario().engine.kind.memory_share();
+    let first = move || {
+        let own = |key: &&'static str| match *key {
+            "gpu_memory_utilization" => share(),
+            key => key,
+        };
+        shown(first.iter().map(own).collect())
+    };
     let more = move || {
         if group != "engine" {
             return shown(more.to_vec());
@@ -83,7 +91,8 @@ fn controls_group(
         let own = FIELDS
             .iter()
             .filter(|field| field.engine.is_some() && field.is_active(&scenario))
-            .map(|field| field.key);
+            .map(|field| field.key)
+            .filter(|key| *key != share());
         shown(own.chain(more.iter().copied()).collect())
     };
     let has_more = move || !more().is_empty();

@@ -12,7 +12,7 @@ use super::layer::{CacheFormats, IndexStorage, LayerKind};
 use super::model::{LayerGroup, ModelConfig};
 use super::scenario::{EngineKind, Scenario};
 use super::setup::{Request, Setup};
-use super::units::{Bytes, KvFormat, Tokens, formats};
+use super::units::{Bytes, KvFormat, Share, Tokens, formats};
 
 /// What an engine takes beside weights and cache, per GPU, when the reader says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,25 +166,31 @@ pub(super) fn stored_kind(scenario: &Scenario, model: &ModelConfig, kind: LayerK
     }
 }
 
+/// The share that the engine goes by: the value of [`EngineKind::memory_share`].
+pub fn memory_share(scenario: &Scenario) -> Share {
+    let engine = &scenario.engine;
+    match engine.kind {
+        EngineKind::Exact | EngineKind::Vllm | EngineKind::LlamaCpp => {
+            scenario.gpu_memory_utilization
+        }
+        EngineKind::Sglang => engine
+            .mem_fraction_static
+            .unwrap_or(sglang::MEM_FRACTION_STATIC),
+        EngineKind::TensorRtLlm => engine.free_gpu_memory_fraction,
+    }
+}
+
 /// What the engine may use of one GPU, and what of it is left for the cache beside `taken`; negative: what is missing.
 pub(super) fn usable(scenario: &Scenario, taken: Bytes) -> (Bytes, i64) {
-    let visible = scenario.gpu.visible();
+    let (visible, share) = (scenario.gpu.visible(), memory_share(scenario));
     match scenario.engine.kind {
-        EngineKind::Exact | EngineKind::Vllm | EngineKind::LlamaCpp => {
-            let usable = scenario.gpu_memory_utilization.of(visible);
-            (usable, usable.signed_difference(taken))
-        }
-        EngineKind::Sglang => {
-            let share = scenario.engine.mem_fraction_static;
-            let usable = share.unwrap_or(sglang::MEM_FRACTION_STATIC).of(visible);
+        EngineKind::Exact | EngineKind::Vllm | EngineKind::LlamaCpp | EngineKind::Sglang => {
+            let usable = share.of(visible);
             (usable, usable.signed_difference(taken))
         }
         // The share is of what is free once everything else is there.
         EngineKind::TensorRtLlm if taken < visible => {
-            let pool = scenario
-                .engine
-                .free_gpu_memory_fraction
-                .of(visible.minus(taken));
+            let pool = share.of(visible.minus(taken));
             (taken + pool, pool.signed_difference(Bytes::ZERO))
         }
         EngineKind::TensorRtLlm => (visible, visible.signed_difference(taken)),

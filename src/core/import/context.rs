@@ -12,8 +12,17 @@ pub(super) fn max_position_embeddings(
     view: &ConfigView<'_>,
     notes: &mut Vec<ImportNote>,
 ) -> Option<Tokens> {
-    let given = shortest(view).or_else(|| view.number("max_position_embeddings"))?;
+    let in_file = shortest(view);
+    let given = in_file.or_else(|| view.number("max_position_embeddings"))?;
     let mut note = |code, message| notes.push(ImportNote { code, message });
+    if in_file.is_none() {
+        note(
+            "context",
+            format!(
+                "the file does not say the context the model was trained for; {given} tokens are the default of its class"
+            ),
+        );
+    }
     let is_cohere = view.model_type().starts_with("cohere");
     if is_cohere
         && let Some(longer) = view

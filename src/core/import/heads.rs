@@ -167,6 +167,22 @@ pub(super) fn dim_at(view: &ConfigView<'_>, name: &str, idx: usize) -> Option<u3
     Some(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
+/// The error for a list of heads that ends before the layers do: what the others have is not said.
+pub(super) fn short_list(view: &ConfigView<'_>, n_layers: usize) -> Option<ImportError> {
+    ["num_attention_heads", "num_key_value_heads"]
+        .into_iter()
+        .filter_map(|name| Some((name, view.list(name)?.len())))
+        .find(|(_, len)| *len < n_layers)
+        .map(|(name, len)| {
+            ImportError::new(
+                "short_list",
+                format!(
+                    "{name} has {len} entries for {n_layers} layers; give one number for each layer, or one for all"
+                ),
+            )
+        })
+}
+
 fn missing_or_zero(view: &ConfigView<'_>, name: &str) -> ImportError {
     if view.number(name) == Some(0) {
         ImportError::new("zero", format!("{name} is 0, and must be at least 1"))

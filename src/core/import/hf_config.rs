@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::config_view::ConfigView;
 use super::heads::{
-    dim_at, given_window, has_no_window, heads, index_head_dim, kv_lora_rank, unfolded_heads,
-    window,
+    dim_at, given_window, has_no_window, heads, index_head_dim, kv_lora_rank, short_list,
+    unfolded_heads, window,
 };
 use super::layer_types::{self, LayerType, missing, positive, quoted};
 use super::states::{NoState, recurrent_state};
@@ -59,6 +59,9 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
         return Err(ImportError::new("wrong_type", problem));
     }
     let layers = layers?;
+    if let Some(err) = short_list(&view, layers.len()) {
+        return Err(err);
+    }
     let mut notes = reader.notes.take();
     notes.extend(default_notes(&view));
     notes.extend(assumed_heads(&view));
@@ -454,7 +457,9 @@ fn assumed_heads(view: &ConfigView<'_>) -> Option<ImportNote> {
 
 /// One note for each field that the file leaves to the architecture's class.
 fn default_notes(view: &ConfigView<'_>) -> Option<ImportNote> {
-    let names = view.defaulted();
+    let mut names = view.defaulted();
+    // The context has a note of its own.
+    names.retain(|name| *name != "max_position_embeddings");
     if names.is_empty() {
         return None;
     }

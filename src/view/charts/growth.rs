@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::core::life::LifePoint;
+use crate::core::scenario::EngineKind;
 use crate::core::units::Bytes;
 use crate::view::axis::{byte_axis, count_axis, within};
 use crate::view::chart::{ChartModel, Draw, Input, Scale, Size};
@@ -155,13 +156,22 @@ pub fn model(input: &Input<'_>) -> ChartModel {
 }
 
 /// What the engine reserves for the request at its end, on all GPUs together: in proportion to the fullest, of which the
-/// report speaks. `None` when it is what is held.
+/// report speaks, and without the share of llama.cpp's free slots. `None` when it is what is held.
 fn reserved(input: &Input<'_>) -> Option<Bytes> {
-    let hbm = &input.report.hbm;
-    let (held, reserved) = (hbm.kv_held_bytes.0, hbm.kv_reserved_bytes.0);
-    let whole = u128::from(input.report.kv_cache.per_seq_bytes.0) * u128::from(reserved);
-    let bytes = whole.checked_div(u128::from(held))?;
-    let bytes = Bytes(u64::try_from(bytes).ok()?);
+    let (hbm, engine) = (&input.report.hbm, &input.scenario.engine);
+    let requests = input
+        .scenario
+        .num_seqs
+        .div_ceil(input.scenario.data_parallel_size.max(1));
+    let slots = engine
+        .n_seq_max
+        .filter(|_| engine.kind == EngineKind::LlamaCpp)
+        .map_or(requests, |slots| slots.max(requests));
+    let reserved =
+        u128::from(hbm.kv_reserved_bytes.0) * u128::from(requests) / u128::from(slots.max(1));
+    let held = u128::from(hbm.kv_held_bytes.0);
+    let whole = u128::from(input.report.kv_cache.per_seq_bytes.0).checked_mul(reserved)?;
+    let bytes = Bytes(u64::try_from(whole.checked_div(held)?).ok()?);
     (held < reserved).then_some(bytes)
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::core::engines;
+use crate::core::scenario::EngineKind;
 use crate::core::units::Bytes;
 use crate::view::axis::{Wish, byte_axis, sort_by, spread, within};
 use crate::view::chart::{ChartModel, Draw, Input};
@@ -147,17 +149,26 @@ pub fn model(input: &Input<'_>) -> ChartModel {
             &text.hbm_empty_short,
         ));
     }
-    let share = numbers.ratio(
-        u64::from(input.scenario.gpu_memory_utilization.0),
-        1_000_000,
-        2,
-    );
-    let usable_size = numbers.bytes_in(hbm.usable_bytes, unit);
-    let usable_values = [("share", share.as_str()), ("size", &usable_size)];
+    let share = numbers.fraction(engines::memory_share(input.scenario).0);
+    let usable_values = [
+        ("share", share.as_str()),
+        (
+            "visible",
+            &numbers.bytes_in(input.scenario.gpu.visible(), unit),
+        ),
+        ("size", &numbers.bytes_in(hbm.usable_bytes, unit)),
+    ];
+    // TensorRT-LLM's share is of what is free, and no factor.
+    let is_factor = input.scenario.engine.kind != EngineKind::TensorRtLlm;
+    let long = if is_factor {
+        &text.hbm_usable
+    } else {
+        &text.hbm_usable_short
+    };
     sides.push(Side {
         at: hbm.usable_bytes.0 as f64,
         ink: Ink::Dim,
-        long: fill(&text.hbm_usable, &usable_values),
+        long: fill(long, &usable_values),
         short: fill(&text.hbm_usable_short, &usable_values),
     });
     sides.push(Side {

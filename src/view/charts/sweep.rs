@@ -573,13 +573,18 @@ impl Draw for Panels {
             (self.now_concurrency as f64).min(self.concurrency_axis.max),
         );
         let label = &self.now_concurrency_label;
-        let is_at_right = x + 10.0 + canvas.text_width(label) <= lower.right;
-        let (anchor, dx) = if is_at_right {
-            (Anchor::Start, 8.0)
+        let width = text_width(label, FONT_SIZE, true);
+        let room = lower.right - lower.left - 4.0;
+        let (anchor, label_x) = if x + 10.0 + width <= lower.right {
+            (Anchor::Start, x + 8.0)
+        } else if lower.left <= x - 10.0 - width {
+            (Anchor::End, x - 8.0)
         } else {
-            (Anchor::End, -8.0)
+            // On neither side of the dot: above it, and left of no tick.
+            (Anchor::End, (lower.left + width.min(room) + 4.0).max(x))
         };
         let label_y = (y - 6.0).max(lower.top + 10.0);
-        canvas.strong(Ink::Ink, anchor, (x + dx, label_y), label);
+        let label = fitted(label, room.max(0.0), FONT_SIZE);
+        canvas.strong(Ink::Ink, anchor, (label_x, label_y), &label);
     }
 }

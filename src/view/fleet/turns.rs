@@ -1,7 +1,7 @@
 //! After the answer: the calls of a conversation under each policy, and what the model's template does.
 
 use crate::core::engines;
-use crate::core::scenario::Scenario;
+use crate::core::scenario::{EngineKind, Scenario};
 use crate::core::setup::Setup;
 use crate::core::templates::{self, Template};
 use crate::core::turns::{Conversation, Plan, Policy, needs_snapshot};
@@ -11,13 +11,19 @@ use crate::view::sentence;
 use crate::view::table::{Cell, Table};
 use crate::view::text::{Messages, fill};
 
-/// Tokens of a block where no engine says: vLLM's.
-const BLOCK: u64 = 16;
+/// Tokens of a block where no engine says: vLLM's; llama.cpp finds a prefix to the token.
+fn block_size(setup: &Setup<'_>) -> Tokens {
+    let unsaid = match setup.scenario.engine.kind {
+        EngineKind::LlamaCpp => 1,
+        EngineKind::Exact | EngineKind::Vllm | EngineKind::Sglang | EngineKind::TensorRtLlm => 16,
+    };
+    Tokens(engines::report(setup).block_size.unwrap_or(unsaid).max(1))
+}
 
 /// The calls of the scenario's conversation under each policy. A plan outside its bounds has none.
 pub fn input(scenario: &Scenario, plan: &Plan) -> Input {
     let setup = Setup::new(scenario);
-    let block_size = Tokens(engines::report(&setup).block_size.unwrap_or(BLOCK).max(1));
+    let block_size = block_size(&setup);
     let policies = Policy::ALL.into_iter().filter_map(|policy| {
         let conversation = Conversation::new(scenario, plan, policy, block_size).ok()?;
         Some((policy, conversation.report(&setup)))

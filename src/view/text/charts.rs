@@ -35,7 +35,7 @@ texts! {
         hbm_pipeline_parallel: "PP {n}",
         hbm_data_parallel: "DP {n}",
         hbm_capacity: "capacity {size}",
-        hbm_usable: "the engine may use {share} = {size}",
+        hbm_usable: "the engine may use {share} × {visible} = {size}",
         hbm_usable_short: "may use {size}",
         hbm_weights: "weights {size}",
         hbm_overhead: "activations, runtime {size}",

@@ -26,6 +26,7 @@ texts! {
         fact_fits_refused: "engines refuse this",
         fact_longest_none: "none fits",
         fact_at_long: "at {n} thinking",
+        fact_at_long_context: "context ends at {n}",
         fact_at_long_value: "only {n} at once",
 
         reset: "Reset",

@@ -28,6 +28,9 @@ texts! {
         working_blocks: "{total} tokens ÷ {n} per block, rounded up = {blocks} blocks with {slots} slots.",
         working_fits: "On each GPU: {usable} that the engine may use − {weights} weights − {overhead} activations and runtime − {held} cache = {sign}{free}.",
         working_fits_pool: "On each GPU: {pool} given as the pool − {held} cache = {sign}{free}.",
+        working_fits_gpus: "On {n} GPUs together {sign}{all}.",
+        working_usable: "The engine may use {share} × {visible} = {usable}: of {capacity} the runtime sees {visible}.",
+        working_usable_free: "The engine may use {share} of what is free beside weights, activations and runtime: of {capacity} the runtime sees {visible}.",
         working_concurrency: "The pool on each GPU is {pool}; {n} requests fit when each is as long as it gets. By the mean over a request's life it would be {mean}, which is what a scheduler that evicts can reach.",
         working_last_token: "The last decode step reads the weights and every running request's cache once: {low} to {high}, likely {likely}. By the data sheet's bandwidth alone it would be {roofline}, which nothing reaches.",
         working_longest: "Found by search over the exact bytes, windows and states included: one more token would not fit.",
@@ -77,6 +80,7 @@ texts! {
         last_token_counted: "the last sampled token is counted; an engine never feeds it back and holds {engine_tokens} {engine_tokens?token|tokens}",
         windows_idealised: "a sliding window keeps exactly its newest tokens; engines reserve up to a batch more",
         overheads_assumed: "activations {activations} and runtime {runtime} per GPU, from: {source}",
+        draft_weights: "the draft's {n} {n?layer|layers} cache as the model's do; its weights are not counted, as nothing here says what it consists of: add them to the runtime",
         state_dtype: "recurrent states are kept as {state_dtype}",
     }
 }

@@ -35,7 +35,7 @@ pub(super) const CHARTS: ChartText = words!(ChartText {
     hbm_pipeline_parallel: "PP {n}",
     hbm_data_parallel: "DP {n}",
     hbm_capacity: "容量 {size}",
-    hbm_usable: "引擎可用 {share} = {size}",
+    hbm_usable: "引擎可用 {share} × {visible} = {size}",
     hbm_usable_short: "可用 {size}",
     hbm_weights: "权重 {size}",
     hbm_overhead: "激活与运行时 {size}",

@@ -27,6 +27,9 @@ pub(super) const PANELS: PanelText = words!(PanelText {
     working_blocks: "{total} 个 token ÷ 每块 {n} 个，向上取整 = {blocks} 块，共 {slots} 个位置。",
     working_fits: "每块 GPU 上：引擎可用 {usable} − 权重 {weights} − 激活与运行时 {overhead} − 缓存 {held} = {sign}{free}。",
     working_fits_pool: "每块 GPU 上：给定的缓存池 {pool} − 缓存 {held} = {sign}{free}。",
+    working_fits_gpus: "{n} 块 GPU 合计 {sign}{all}。",
+    working_usable: "引擎可用 {share} × {visible} = {usable}：{capacity} 中运行时可见 {visible}。",
+    working_usable_free: "引擎可用权重、激活和运行时之外空闲显存的 {share}：{capacity} 中运行时可见 {visible}。",
     working_concurrency: "每块 GPU 上的缓存池是 {pool}；每个请求都写到最长时，放得下 {n} 个。按请求整个过程的平均是 {mean} 个，这是会驱逐请求的调度器能达到的。",
     working_last_token: "最后一步解码要把权重和每个运行中请求的缓存各读一遍：{low} 到 {high}，很可能是 {likely}。单按标称带宽是 {roofline}，没有谁能达到。",
     working_longest: "在精确的字节数上搜索得到，窗口和状态都算在内：再多一个 token 就放不下。",
@@ -76,5 +79,6 @@ pub(super) const PANELS: PanelText = words!(PanelText {
     last_token_counted: "最后采样出的 token 也算在内；引擎从不把它送回模型，所以引擎里有 {engine_tokens} 个",
     windows_idealised: "滑动窗口恰好保留最新的 token；引擎会多预留，最多一个批次",
     overheads_assumed: "每块 GPU 上激活 {activations}、运行时 {runtime}，来源：{source}",
+    draft_weights: "草稿模型的 {n} 层与模型的层一样缓存；它的权重没有计入，因为这里不知道它由什么组成：请加到运行时里",
     state_dtype: "循环状态以 {state_dtype} 存储",
 });
