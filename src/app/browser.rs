@@ -120,6 +120,12 @@ pub(crate) fn pasted(event: &web_sys::ClipboardEvent) -> Option<String> {
     event.clipboard_data()?.get_data("text/plain").ok()
 }
 
+/// The text field that has the focus.
+pub(crate) fn focused_field() -> Option<Element> {
+    let element = document()?.active_element()?;
+    (element.get_attribute("type")? == "text").then_some(element)
+}
+
 /// Gives an element the focus.
 pub(crate) fn focus(element: Option<HtmlElement>) {
     if let Some(element) = element {
@@ -289,6 +295,19 @@ pub(crate) fn after(millis: i32, act: Box<dyn FnOnce()>) -> Option<i32> {
     window()?
         .set_timeout_with_callback_and_timeout_and_arguments_0(callback.unchecked_ref(), millis)
         .ok()
+}
+
+/// Scrolls the list of the element with this id, which is there by the next frame, so that it can be seen.
+pub(crate) fn reveal_soon(id: String) {
+    each_frame(move |_| {
+        let element = document().and_then(|document| document.get_element_by_id(&id));
+        if let Some(element) = element {
+            let options = web_sys::ScrollIntoViewOptions::new();
+            options.set_block(web_sys::ScrollLogicalPosition::Nearest);
+            element.scroll_into_view_with_scroll_into_view_options(&options);
+        }
+        false
+    });
 }
 
 /// Says what language the document is in, which the page is alone in.

@@ -100,12 +100,17 @@ const SETTLED_MILLIS: i32 = 250;
 fn sync_address(state: State, base: PageOptions) {
     let timer = StoredValue::new(None::<i32>);
     let written = StoredValue::new(untrack(|| state.fragment()));
+    // The text field whose newest entry of the history this is: what goes on in it is the same edit.
+    let edited = StoredValue::new_local(None);
     Effect::new(move |_| {
         let fragment = state.fragment();
         browser::debounce(timer, SETTLED_MILLIS, move || {
             if written.with_value(|written| *written != fragment) {
-                browser::write_fragment(&fragment, true);
+                let field = browser::focused_field();
+                let is_same_edit = field.is_some() && edited.with_value(|edited| *edited == field);
+                browser::write_fragment(&fragment, !is_same_edit);
                 written.set_value(fragment);
+                edited.set_value(field);
             }
         });
     });
@@ -113,6 +118,7 @@ fn sync_address(state: State, base: PageOptions) {
         let fragment = browser::fragment();
         if written.with_value(|written| *written != fragment) {
             state.open(&fragment, Some(base.clone()));
+            edited.set_value(None);
             written.set_value(untrack(|| state.fragment()));
         }
     };

@@ -61,6 +61,7 @@ fn whole() -> El {
         .child(controls());
     let figures = el("div")
         .class("figures")
+        .child(note_list())
         .child(figure("tokens"))
         .child(
             el("div")
@@ -73,7 +74,7 @@ fn whole() -> El {
         .child(rooms::panel("working"));
     let toggle = el("button")
         .attr("type", "button")
-        .class("sheet-toggle primary")
+        .class("sheet-toggle")
         .testid("controls-toggle")
         .state_with("aria-expanded", move || is_sheet_open.get())
         .reference(opener)
@@ -100,15 +101,19 @@ fn whole() -> El {
         .child(short())
         .child(
             el("main")
-                .child(el("h1").class("hidden").text("KVscope"))
+                .child(heading())
                 .child(lede())
                 .child(fact_row())
-                .child(note_list())
                 .child(rooms::panel("read"))
                 .child(el("div").class("columns").child(panel).child(figures))
                 .children(["fit", "speed", "turns", "serve", "concept"].map(rooms::panel)),
         )
         .child(toggle)
+}
+
+/// What the document is, for who hears it.
+fn heading() -> El {
+    el("h1").class("hidden").text("KVscope")
 }
 
 /// Chosen parts, with chosen controls above them.
@@ -128,6 +133,7 @@ fn embed() -> El {
         _ => rooms::panel(part).view(),
     };
     el("main")
+        .child(heading())
         .child(form)
         .child(note_list())
         .child(list(parts, part))

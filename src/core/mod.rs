@@ -10,6 +10,7 @@ pub mod lengths;
 pub mod life;
 pub mod link;
 pub mod model;
+#[cfg(feature = "doors")]
 pub mod outlook;
 pub mod predict;
 pub mod presets;
@@ -18,7 +19,9 @@ pub mod report;
 pub mod resolved;
 mod rows;
 pub mod scenario;
+#[cfg(feature = "doors")]
 pub mod serve;
+#[cfg(feature = "doors")]
 pub mod settings;
 pub mod setup;
 pub mod speed;

@@ -22,6 +22,13 @@ pub struct ImportNote {
     pub message: String,
 }
 
+impl ImportNote {
+    /// Whether it puts the numbers in doubt.
+    pub fn is_warning(&self) -> bool {
+        matches!(self.code, "unknown_architecture" | "layer_count")
+    }
+}
+
 /// The heads that a latent row unfolds into, which an engine without latent attention caches instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnfoldedHeads {

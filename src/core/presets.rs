@@ -204,7 +204,7 @@ impl Preset {
 
     /// The line of `data/resolved.tsv` that is this preset's.
     pub fn line(&self) -> String {
-        let model = resolved::to_line(&self.model());
+        let model = resolved::to_line(&resolved::of_first_view(&self.model()));
         format!("{}\t{}\t{model}", self.id, self.facts().family)
     }
 

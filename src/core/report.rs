@@ -6,7 +6,7 @@ use super::engines::{self, EngineReport};
 use super::fit::{self, verdict::Verdict};
 use super::layer::LayerKind;
 use super::life::{self, LifePoint};
-use super::model::{ImportNote, LayerGroup};
+use super::model::LayerGroup;
 use super::scenario::{EngineKind, FieldKind, ParallelSize, Scenario, field};
 use super::setup::{Budget, PhaseBytes, Request, Setup};
 use super::speed::{self, Parallel, RequestSpeed, RequestTokens, SpeedConstants, SpeedInputs};
@@ -332,6 +332,7 @@ pub enum Warning {
 }
 
 /// Something the report takes for granted.
+#[cfg(feature = "doors")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Assumption {
@@ -391,7 +392,8 @@ pub struct Report {
     pub life: Vec<LifePoint>,
     /// What the reader must know.
     pub warnings: Vec<Warning>,
-    /// What was taken for granted.
+    /// What was taken for granted, which the first view does without.
+    #[cfg(feature = "doors")]
     pub assumptions: Vec<Assumption>,
 }
 
@@ -435,6 +437,7 @@ pub fn report(scenario: &Scenario) -> Report {
     };
     let engine = engines::report(&setup);
     let warnings = warnings(&setup, &budget, &kv_cache, &hbm, refusals);
+    #[cfg(feature = "doors")]
     let assumptions = assumptions(&setup, &budget, &groups, tokens.total);
     let speed = speed_report(&setup, &speed_inputs, &constants);
     Report {
@@ -448,6 +451,7 @@ pub fn report(scenario: &Scenario) -> Report {
         speed,
         life,
         warnings,
+        #[cfg(feature = "doors")]
         assumptions,
     }
 }
@@ -750,7 +754,7 @@ fn warnings(
     if is_too_large {
         res.push(Warning::TooLarge);
     }
-    let notes = model.notes.iter().filter(|note| is_warning(note));
+    let notes = model.notes.iter().filter(|note| note.is_warning());
     res.extend(notes.map(|note| Warning::Import {
         note: note.message.clone(),
     }));
@@ -863,6 +867,7 @@ fn rows_not_whole(setup: &Setup<'_>, kv_cache: &KvCacheReport) -> Option<Warning
     })
 }
 
+#[cfg(feature = "doors")]
 fn assumptions(
     setup: &Setup<'_>,
     budget: &Budget,
@@ -904,16 +909,11 @@ fn assumptions(
             source: engines::defaults(scenario.engine.kind).source,
         });
     }
-    let notes = setup.model.notes.iter().filter(|note| !is_warning(note));
+    let notes = setup.model.notes.iter().filter(|note| !note.is_warning());
     res.extend(notes.map(|note| Assumption::Import {
         note: note.message.clone(),
     }));
     res
-}
-
-/// Whether a note of the importer puts the numbers in doubt.
-fn is_warning(note: &ImportNote) -> bool {
-    matches!(note.code, "unknown_architecture" | "layer_count")
 }
 
 /// The bounds of a number field, for controls and charts.

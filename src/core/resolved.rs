@@ -43,6 +43,19 @@ pub fn to_line(model: &ModelConfig) -> String {
     line.res
 }
 
+/// A model with what the first view makes use of: it says no assumptions, and needs a published count of parameters only
+/// where they could not be counted.
+#[cfg(feature = "doors")]
+pub fn of_first_view(model: &ModelConfig) -> ModelConfig {
+    let mut res = model.clone();
+    res.notes.retain(ImportNote::is_warning);
+    match &mut res.weights.published {
+        Some(published) if !model.weights.is_counted() => published.source.clear(),
+        published => *published = None,
+    }
+    res
+}
+
 /// The model of a line; `None` when it is not one.
 pub fn from_line(line: &str) -> Option<ModelConfig> {
     Reader::new(line).model()

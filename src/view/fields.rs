@@ -84,12 +84,13 @@ pub fn unit<'a>(text: &'a Messages, key: &str) -> &'a str {
     unit
 }
 
-/// The class that gives a control its phase's colour.
+/// The class that gives a control its phase's colour, or an amount the room for its unit.
 pub fn phase_class(key: &str) -> &'static str {
     match key {
         "prompt_tokens" => "p-prompt",
         "thinking_tokens" => "p-thinking",
         "answer_tokens" => "p-answer",
+        _ if is_bytes(key) => "p-none amount",
         _ => "p-none",
     }
 }

@@ -8,7 +8,7 @@ use crate::core::scenario::{FieldError, ModelSource, Problem, Scenario, field, w
 use crate::core::units::Bounds;
 
 use super::text::{Messages, fill};
-use super::{fields, notes};
+use super::{fields, notes, sentence};
 
 /// The dimensions in order, with what each may be.
 const DIMS: &[(&str, Bounds)] = &[
@@ -169,7 +169,7 @@ pub fn summary(text: &Messages, scenario: &Scenario) -> String {
     fill(
         &text.page.model_summary,
         &[
-            ("name", &model.name),
+            ("name", &sentence::model_name(scenario)),
             ("kind", attention_name(text, model)),
             ("layers", &layers),
         ],

@@ -2,7 +2,7 @@
 
 use crate::core::gpus::Gpu;
 use crate::core::report::Report;
-use crate::core::scenario::{FIELDS, ModelSource, Scenario};
+use crate::core::scenario::{FIELDS, ModelSource, Scenario, cut};
 
 use super::fields;
 use super::text::{Messages, Piece, fill, pieces};
@@ -149,6 +149,15 @@ pub fn lede(scenario: &Scenario, report: &Report, messages: &Messages) -> Vec<Se
     res
 }
 
+/// The width of a number's field in CSS: that of its digits, and half of it for what stands between them.
+pub fn number_width(text: &str) -> String {
+    let halves: usize = text
+        .chars()
+        .map(|c| if matches!(c, ',' | '.' | ' ') { 1 } else { 2 })
+        .sum();
+    format!("calc({}ch / 2)", halves.clamp(2, 32))
+}
+
 /// The sign with which words begin that end what stands before them; empty when they begin otherwise. A line does not
 /// begin with it.
 pub fn stop(words: &str) -> &str {
@@ -202,20 +211,24 @@ fn value(slot: Slot, scenario: &Scenario, report: &Report, messages: &Messages) 
     }
 }
 
+/// Characters of a model's name that are shown; a file may give it thousands.
+const NAME_LENGTH: usize = 60;
+
 /// The name of the model, or of the file it came from when the file does not say.
 pub fn model_name(scenario: &Scenario) -> String {
     let model = &scenario.model;
-    match &model.source {
+    let name = match &model.source {
         ModelSource::Config { name, .. } | ModelSource::File { name, .. }
             if model.config.name.is_empty() =>
         {
-            name.clone()
+            name
         }
         ModelSource::Preset(_)
         | ModelSource::Config { .. }
         | ModelSource::Dims(_)
-        | ModelSource::File { .. } => model.config.name.clone(),
-    }
+        | ModelSource::File { .. } => &model.config.name,
+    };
+    cut(name, NAME_LENGTH)
 }
 
 /// What a scenario is called in a comparison: what people compare, its model and its cache.

@@ -45,6 +45,11 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     another_gpu,
     facts_lead_to_the_formula,
     pins_tables_and_links,
+    pins_that_cannot_be_read,
+    typed_slowly_is_one_edit,
+    dimensions_follow_typing,
+    the_picker_opens_at_the_model,
+    notes_move_no_control,
     config_dropped,
     config_picked,
     config_pasted,
@@ -424,6 +429,104 @@ async fn pins_tables_and_links(page: &Page<'_>) -> Result<()> {
         "{table}.querySelectorAll('thead th').length === 5"
     ))
     .await
+}
+
+/// Another model, read by the other module, is compared with; what is no scenario is left out and said.
+async fn pins_that_cannot_be_read(page: &Page<'_>) -> Result<()> {
+    let dims = "%7B%22dims%22:%7B%22num_hidden_layers%22:2,%22num_attention_heads%22:8,%22num_key_value_heads%22:8,%22head_dim%22:64%7D%7D";
+    let pin = format!("v=1&model={dims}")
+        .replace('%', "%25")
+        .replace('=', "%3D")
+        .replace('&', "%26");
+    page.open(&format!(
+        "#v=1&pin=nonsense&pin={pin}&pin=v%3D1%26gpu%3Dh200-sxm-141gb"
+    ))
+    .await?;
+    page.shows("notes", "pin is \"nonsense\": a pin is a scenario")
+        .await?;
+    for name in ["a model typed by hand bf16", "Llama 3.1 70B bf16 · H200"] {
+        page.shows("figure-sweep", name).await?;
+    }
+    page.until("document.querySelectorAll('.pins button').length === 3")
+        .await
+}
+
+/// Each digit is a scenario of its own; the way back leads to what was there before the first.
+async fn typed_slowly_is_one_edit(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.shows("total-tokens", "4,812").await?;
+    let before = page.eval("history.length").await?;
+    page.retype("field-thinking_tokens", "1").await?;
+    for digit in ["2", "3"] {
+        let typed = page.value("field-thinking_tokens").await?;
+        page.until(&format!(
+            "location.hash.includes('thinking_tokens={typed}&')"
+        ))
+        .await?;
+        page.find("field-thinking_tokens")
+            .await?
+            .send_keys(digit)
+            .await?;
+    }
+    page.until("location.hash.includes('thinking_tokens=123&')")
+        .await?;
+    page.until(&format!("history.length === {before} + 1"))
+        .await?;
+    page.client().back().await?;
+    page.shows("total-tokens", "4,812").await
+}
+
+/// Nothing but a rest is needed for a dimension to be taken, and the field keeps what is typed.
+async fn dimensions_follow_typing(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    page.shows("fact-per_token", "320 KiB").await?;
+    page.retype("field-num_hidden_layers", "40").await?;
+    page.shows("fact-per_token", "160 KiB").await?;
+    page.until("document.activeElement.dataset.testid === 'field-num_hidden_layers' && document.activeElement.value === '40'")
+        .await?;
+    page.retype("field-num_hidden_layers", "0").await?;
+    page.until("document.activeElement.getAttribute('aria-invalid') === 'true'")
+        .await?;
+    page.shows("fact-per_token", "160 KiB").await
+}
+
+/// The list opens at the model that is shown, and names no line where there is none.
+async fn the_picker_opens_at_the_model(page: &Page<'_>) -> Result<()> {
+    page.open("#v=1&model=qwen3-32b").await?;
+    page.find("select-model").await?.click().await?;
+    let active = "document.querySelector(\"[data-testid='model-search']\").getAttribute('aria-activedescendant')";
+    page.until(&format!(
+        "document.getElementById({active})?.dataset.testid === 'model-qwen3-32b'"
+    ))
+    .await?;
+    page.until(&format!(
+        "(() => {{
+            const line = document.getElementById({active}).getBoundingClientRect();
+            const list = document.querySelector('.picker ul').getBoundingClientRect();
+            return list.top <= line.top && line.bottom <= list.bottom;
+        }})()"
+    ))
+    .await?;
+    page.retype("model-search", "no such model").await?;
+    page.until(&format!("{active} === ''")).await?;
+    page.retype("model-search", "qwq").await?;
+    page.press(Key::Enter).await?;
+    page.shows("sentence-model", "QwQ 32B").await
+}
+
+/// What is held does not move while warnings come and numbers gain digits.
+async fn notes_move_no_control(page: &Page<'_>) -> Result<()> {
+    for width in [1360, 820] {
+        page.resize(width, 900).await?;
+        page.open("").await?;
+        page.shows("total-tokens", "4,812").await?;
+        let top = "document.querySelector(\"[data-testid='slider-thinking_tokens']\").getBoundingClientRect().top + scrollY";
+        let before = page.eval(top).await?;
+        page.retype("field-thinking_tokens", "1048576").await?;
+        page.shows("notes", "more than the 131,072").await?;
+        page.until(&format!("{top} === {before}")).await?;
+    }
+    Ok(())
 }
 
 /// The posted logs are a page of their own, folded by engine.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kvscope::core::import::hf_config::import;
-use kvscope::core::presets;
+use kvscope::core::{presets, resolved};
 
 #[test]
 fn every_preset_says_where_it_is_from() {
@@ -73,7 +73,7 @@ fn the_page_has_the_presets_as_the_importer_reads_them() {
     for preset in presets::all() {
         assert_eq!(
             preset.resolved_model().as_ref(),
-            Some(&*preset.model()),
+            Some(&resolved::of_first_view(&preset.model())),
             "{}",
             preset.id()
         );

@@ -6,7 +6,7 @@ use kvscope::core::scenario::Scenario;
 use kvscope::core::units::{Bytes, GIB, Tokens};
 use kvscope::view::sentence::{self, Part, Slot};
 use kvscope::view::text::{ENGLISH, Messages, fill, placeholders};
-use kvscope::view::{fields, notes};
+use kvscope::view::{fields, model_edit, notes};
 use serde_json::json;
 
 #[test]
@@ -376,6 +376,35 @@ fn field_errors() {
         &"x".repeat(1_500_010),
         "link is \"1500010 bytes\": a link may have 1 MiB at most; hand the scenario on as a file",
     );
+}
+
+#[test]
+fn a_name_of_thousands_of_letters_is_cut() {
+    let name = "x".repeat(5000);
+    let model = format!(
+        r#"{{"config":{{"num_hidden_layers":2,"num_attention_heads":8,"hidden_size":512}},"name":"{name}"}}"#
+    );
+    let scenario = scenario(&[("model", &model)]);
+    assert_eq!(scenario.model.config.name.len(), 5000);
+    let shown = format!("{}…", "x".repeat(60));
+    assert_eq!(sentence::model_name(&scenario), shown);
+    assert_eq!(
+        model_edit::summary(&ENGLISH, &scenario),
+        format!("{shown} · MHA · 2 layers")
+    );
+    assert!(
+        sentence::lede(&scenario, &report(&scenario), &ENGLISH)[0]
+            .text()
+            .len()
+            < 400
+    );
+}
+
+#[test]
+fn numbers_in_the_sentence_are_as_wide_as_they_look() {
+    assert_eq!(sentence::number_width("512"), "calc(6ch / 2)");
+    assert_eq!(sentence::number_width("4,000"), "calc(9ch / 2)");
+    assert_eq!(sentence::number_width(""), "calc(2ch / 2)");
 }
 
 #[test]

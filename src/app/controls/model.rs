@@ -1,5 +1,6 @@
 //! The model: its name, and its dimensions where one number of each describes it.
 
+use crate::app::browser;
 use crate::app::cell::Cell;
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
@@ -21,6 +22,7 @@ pub(crate) fn model_controls() -> El {
         .testid("select-model")
         .attr("aria-haspopup", "dialog")
         .flag_with("disabled", move || state.options().is_locked("model"))
+        .attr_with("title", move || state.scenario().model.config.name.clone())
         .on("click", move |_| rooms::open(state, "models", ""))
         .text_with(move || model_edit::summary(state.text, &state.scenario()));
     let dims = move || {
@@ -33,6 +35,9 @@ pub(crate) fn model_controls() -> El {
         .child(choose)
         .child(list(dims, |key| dim_row(key).view()))
 }
+
+/// Milliseconds without a key after which a dimension that is typed is taken, as a model has to be read for it.
+const TYPED_MILLIS: i32 = 300;
 
 /// One dimension. Moving it makes the model one of the reader's own.
 fn dim_row(key: &'static str) -> El {
@@ -48,7 +53,9 @@ fn dim_row(key: &'static str) -> El {
     };
     let bounds = model_edit::bounds(key);
     let is_locked = move || state.options().is_locked("model");
-    let set = move |text: String| {
+    let timer = StoredValue::new(None::<i32>);
+    // What is typed stays as it is typed until the field is left.
+    let set = move |text: String, is_typing: bool| {
         let edit = untrack(|| model_edit::edit(state.text, &state.scenario(), key, &text));
         let edit = match edit {
             Ok(edit) => edit,
@@ -58,7 +65,7 @@ fn dim_row(key: &'static str) -> El {
         typed.set(Some((text.clone(), String::new())));
         state.ask(Question::Edit(edit), move |answer| match answer {
             Ok(model) => {
-                typed.set(None);
+                typed.set(is_typing.then(|| (text, String::new())));
                 state.take_model(model);
             }
             Err(Refusal::Overtaken) => typed.set(None),
@@ -68,7 +75,10 @@ fn dim_row(key: &'static str) -> El {
     let step = move |event: &KeyboardEvent| {
         if let Some(steps) = steps_of(event) {
             event.prevent_default();
-            set(slider::stepped(bounds, untrack(value), steps).to_string());
+            set(
+                slider::stepped(bounds, untrack(value), steps).to_string(),
+                false,
+            );
         }
     };
     let slider = slider_el(key, format!("{label}, {}", fields::unit(state.text, key)))
@@ -77,7 +87,7 @@ fn dim_row(key: &'static str) -> El {
         .flag_with("disabled", is_locked)
         .on("input", move |event| {
             let position = event_target_value(&event).parse().unwrap_or(0);
-            set(slider::value_at(bounds, position).to_string());
+            set(slider::value_at(bounds, position).to_string(), false);
         })
         .on_cast("keydown", move |event: KeyboardEvent| step(&event));
     let field = el("input")
@@ -92,7 +102,15 @@ fn dim_row(key: &'static str) -> El {
         })
         .value_with(shown)
         .flag_with("disabled", is_locked)
-        .on("change", move |event| set(event_target_value(&event)))
+        .on("input", move |event| {
+            let text = event_target_value(&event);
+            typed.set(Some((text.clone(), String::new())));
+            browser::debounce(timer, TYPED_MILLIS, move || set(text, true));
+        })
+        .on("change", move |event| {
+            let text = event_target_value(&event);
+            browser::debounce(timer, 0, move || set(text, false));
+        })
         .on_cast("keydown", move |event: KeyboardEvent| {
             if !matches!(event.key().as_str(), "ArrowLeft" | "ArrowRight") {
                 step(&event);

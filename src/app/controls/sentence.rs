@@ -130,6 +130,7 @@ fn part(slot: Option<Slot>, text: impl Fn() -> String + Send + 'static) -> AnyVi
             .attr("type", "button")
             .class("choice")
             .testid("sentence-model")
+            .attr_with("title", move || state.scenario().model.config.name.clone())
             .attr("aria-haspopup", "dialog")
             .flag_with("disabled", move || state.options().is_locked("model"))
             .on("click", move |_| rooms::open(state, "models", ""))
@@ -207,9 +208,7 @@ fn sentence_number(key: &'static str) -> El {
         .attr("aria-valuemin", bound(|bounds| bounds.min))
         .attr("aria-valuemax", bound(|bounds| bounds.max))
         .attr_with("aria-valuetext", move || draft.text())
-        .style_with("width", move || {
-            format!("{}ch", draft.text().chars().count().clamp(1, 16))
-        })
+        .style_with("width", move || sentence::number_width(&draft.text()))
         .on_cast("pointerdown", move |event: PointerEvent| {
             if event.button() == 0 && !draft.is_locked() {
                 drag.set(Some((event.client_x(), 0)));

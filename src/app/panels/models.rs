@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
 use super::widgets::open_while;
+use crate::app::browser;
 use crate::app::cell::{Cell, Derived};
 use crate::app::el::{El, ElRef, button, dynamic, el};
 use crate::app::state::state;
@@ -25,12 +26,28 @@ pub(crate) fn models() -> El {
             Vec::new()
         }
     });
+    // The list opens at the model that is shown.
+    Effect::new(move |_| {
+        if state.dialog.get() == "models" {
+            query.set(String::new());
+            let shown = untrack(|| state.value("model"));
+            let found = fields::find_models("");
+            let at = found.iter().position(|choice| choice.id == shown);
+            active.set(at.unwrap_or(0));
+        }
+    });
     let choose = move |id: &str| {
         state.choose_model(id);
         state.dialog.set("");
     };
     let list_id = state.id("models");
     let option_id = move |idx: usize| state.id(&format!("model-{idx}"));
+    Effect::new(move |_| {
+        let (idx, is_open) = (active.get(), state.dialog.get() == "models");
+        if is_open {
+            browser::reveal_soon(option_id(idx));
+        }
+    });
     let on_key = move |event: KeyboardEvent| {
         let last = found.peek().len().saturating_sub(1);
         match event.key().as_str() {
@@ -51,7 +68,13 @@ pub(crate) fn models() -> El {
         .attr("autocomplete", "off")
         .attr("aria-expanded", "true")
         .attr("aria-controls", list_id.clone())
-        .attr_with("aria-activedescendant", move || option_id(active.get()))
+        .attr_with("aria-activedescendant", move || {
+            if found.get().is_empty() {
+                String::new()
+            } else {
+                option_id(active.get())
+            }
+        })
         .attr("aria-label", &*state.text.panels.pick_search)
         .attr("placeholder", &*state.text.panels.pick_search)
         .testid("model-search")

@@ -1,6 +1,8 @@
 //! No engine: the bytes that the tokens need, without pages or padding.
 
-use super::{EngineCache, EngineDefaults, EngineReport};
+#[cfg(feature = "doors")]
+use super::EngineCache;
+use super::{EngineDefaults, EngineReport};
 use crate::core::scenario::EngineKind;
 use crate::core::setup::{Request, Setup};
 use crate::core::units::{Bytes, Tokens};
@@ -19,12 +21,25 @@ pub const DEFAULTS: EngineDefaults = EngineDefaults {
 /// The exact cache as a report: one cache for each kind of layer, nothing printed.
 pub fn report(setup: &Setup<'_>) -> EngineReport {
     let request = Request::of(setup.scenario);
+    EngineReport {
+        kind: setup.scenario.engine.kind.id(),
+        // An engine whose layout is not established is not said to have such blocks.
+        block_size: (setup.scenario.engine.kind == EngineKind::Exact).then_some(BLOCK_SIZE.0),
+        reserved_bytes: setup.held_bytes(&request, setup.seqs_per_replica()),
+        #[cfg(feature = "doors")]
+        caches: caches(setup, &request),
+        ..EngineReport::default()
+    }
+}
+
+#[cfg(feature = "doors")]
+fn caches(setup: &Setup<'_>, request: &Request) -> Vec<EngineCache> {
     let n = request.context();
     let fullest = setup
         .stages
         .iter()
         .max_by_key(|groups| request.phase_bytes(groups, setup.formats).total());
-    let caches = fullest
+    fullest
         .into_iter()
         .flatten()
         .map(|group| {
@@ -41,13 +56,5 @@ pub fn report(setup: &Setup<'_>) -> EngineReport {
                 state_bytes: group.kind.state_bytes(setup.formats).times(count),
             }
         })
-        .collect();
-    EngineReport {
-        kind: setup.scenario.engine.kind.id(),
-        // An engine whose layout is not established is not said to have such blocks.
-        block_size: (setup.scenario.engine.kind == EngineKind::Exact).then_some(BLOCK_SIZE.0),
-        reserved_bytes: setup.held_bytes(&request, setup.seqs_per_replica()),
-        caches,
-        ..EngineReport::default()
-    }
+        .collect()
 }

@@ -5,7 +5,9 @@ mod caches;
 #[cfg(feature = "doors")]
 mod lines;
 
-use super::{EngineCache, EngineDefaults, EngineReport, Parts};
+#[cfg(feature = "doors")]
+use super::EngineCache;
+use super::{EngineDefaults, EngineReport, Parts};
 use crate::core::fit::largest;
 use crate::core::layer::{CacheFormats, LayerKind};
 use crate::core::model::{LayerGroup, UnfoldedHeads};
@@ -13,6 +15,7 @@ use crate::core::scenario::Engine;
 use crate::core::setup::{Request, Setup};
 use crate::core::units::{Bytes, Tokens};
 use build::{Build, Variant};
+#[cfg(feature = "doors")]
 use caches::{Cache, Name};
 
 /// What llama.cpp takes beside weights and cache.
@@ -310,7 +313,9 @@ pub(super) fn report(setup: &Setup<'_>, rules: &Rules) -> EngineReport {
         || rules.needed_context(&request, num_seqs, slots),
         |tokens| tokens.0,
     );
+    #[cfg(feature = "doors")]
     let of_stage = |stage: &Stage| rules.caches(stage, context, slots);
+    #[cfg(feature = "doors")]
     let caches = rules
         .stages
         .iter()
@@ -333,10 +338,12 @@ pub(super) fn report(setup: &Setup<'_>, rules: &Rules) -> EngineReport {
         reserved_bytes: reserved_bytes(setup, rules, &request, num_seqs),
         #[cfg(feature = "doors")]
         log_lines: lines::of(rules, &caches, slots),
+        #[cfg(feature = "doors")]
         caches: caches.iter().map(|cache| public(rules, cache)).collect(),
     }
 }
 
+#[cfg(feature = "doors")]
 fn public(rules: &Rules, cache: &Cache) -> EngineCache {
     let is_state = cache.name == Name::State;
     let part = |bytes: Bytes| if is_state { Bytes::ZERO } else { bytes };

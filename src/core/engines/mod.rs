@@ -26,6 +26,7 @@ pub struct EngineDefaults {
 }
 
 /// One cache as the engine lists it, per GPU.
+#[cfg(feature = "doors")]
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct EngineCache {
     /// What it holds.
@@ -63,9 +64,10 @@ pub struct EngineReport {
     pub max_model_len_that_fits: Option<Tokens>,
     /// Bytes reserved for the scenario's requests on the fullest GPU, padding included.
     pub reserved_bytes: Bytes,
-    /// The caches it allocates.
+    /// The caches it allocates, which the first view does without.
+    #[cfg(feature = "doors")]
     pub caches: Vec<EngineCache>,
-    /// The lines it prints, which the first view does without.
+    /// The lines it prints.
     #[cfg(feature = "doors")]
     pub log_lines: Vec<String>,
 }

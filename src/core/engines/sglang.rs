@@ -1,8 +1,10 @@
 //! SGLang: tokens of its pools, which it fills the memory with, and what they take.
 
 #[cfg(feature = "doors")]
+use super::EngineCache;
+#[cfg(feature = "doors")]
 use super::lines::gib;
-use super::{EngineCache, EngineDefaults, EngineReport, Parts, blocks_of_requests};
+use super::{EngineDefaults, EngineReport, Parts, blocks_of_requests};
 use crate::core::layer::{CacheFormats, LayerKind, Rows};
 use crate::core::model::{LayerGroup, ModelConfig};
 use crate::core::scenario::Scenario;
@@ -363,15 +365,16 @@ pub(super) fn report(setup: &Setup<'_>, stages: &[Pools]) -> EngineReport {
         .iter()
         .map(|pools| (pools.fill(left, num_seqs), pools))
         .min_by_key(|((_, tokens), _)| *tokens);
-    let Some(((slots, tokens), pools)) = fullest else {
+    let Some((filled, pools)) = fullest else {
         return EngineReport::default();
     };
-    let (slots, tokens) = match given_tokens(setup) {
-        Some(tokens) => (pools.slots_beside(tokens), tokens),
-        None => (slots, tokens),
-    };
+    let given = given_tokens(setup);
+    let tokens = given.unwrap_or(filled.1);
     let len = setup.max_model_len();
     let of_one = Request::of_tokens(len);
+    #[cfg(feature = "doors")]
+    let slots = given.map_or(filled.0, |tokens| pools.slots_beside(tokens));
+    #[cfg(feature = "doors")]
     let caches = caches(pools, tokens, slots, pools.draft_slots(num_seqs));
     EngineReport {
         kind: scenario.engine.kind.id(),
@@ -385,11 +388,13 @@ pub(super) fn report(setup: &Setup<'_>, stages: &[Pools]) -> EngineReport {
         reserved_bytes: reserved_bytes(stages, &Request::of(scenario), num_seqs),
         #[cfg(feature = "doors")]
         log_lines: log_lines(pools, &caches, slots),
+        #[cfg(feature = "doors")]
         caches,
     }
 }
 
 /// The pools. Each has one page more than its tokens, for what is written and never read.
+#[cfg(feature = "doors")]
 fn caches(pools: &Pools, tokens: u64, slots: u64, draft_slots: u64) -> Vec<EngineCache> {
     let mut res = Vec::new();
     let sliding_tokens = pools.sliding_tokens(tokens);

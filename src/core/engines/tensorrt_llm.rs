@@ -1,8 +1,10 @@
 //! TensorRT-LLM: blocks of a pool that is a share of what is free after the weights.
 
 #[cfg(feature = "doors")]
+use super::EngineCache;
+#[cfg(feature = "doors")]
 use super::lines::gib;
-use super::{EngineCache, EngineDefaults, EngineReport, Parts, blocks_of_requests};
+use super::{EngineDefaults, EngineReport, Parts, blocks_of_requests};
 use crate::core::layer::{CacheFormats, LayerKind, Rows};
 use crate::core::model::LayerGroup;
 use crate::core::setup::{Request, Setup};
@@ -164,28 +166,9 @@ pub(super) fn report(setup: &Setup<'_>, pools: &[Pool]) -> EngineReport {
         return EngineReport::default();
     };
     let blocks = given_blocks(setup).unwrap_or(blocks);
-    let of_states = pool.per_sequence().times(num_seqs);
     let tokens = blocks.saturating_mul(pool.tokens_per_block);
     let len = setup.max_model_len();
     let of_one = Request::of_tokens(len);
-    let mut caches = vec![EngineCache {
-        label: "blocks".to_owned(),
-        tokens,
-        layers: u32::try_from(pool.layers).unwrap_or(u32::MAX),
-        k_bytes: Bytes(pool.k).times(tokens),
-        v_bytes: Bytes(pool.v).times(tokens),
-        state_bytes: Bytes::ZERO,
-    }];
-    if of_states != Bytes::ZERO {
-        caches.push(EngineCache {
-            label: "state".to_owned(),
-            tokens: num_seqs,
-            layers: u32::try_from(pool.state_layers).unwrap_or(u32::MAX),
-            k_bytes: Bytes::ZERO,
-            v_bytes: Bytes::ZERO,
-            state_bytes: of_states,
-        });
-    }
     #[cfg(feature = "doors")]
     let gib = gib(pool.row().times(tokens));
     EngineReport {
@@ -198,7 +181,8 @@ pub(super) fn report(setup: &Setup<'_>, pools: &[Pool]) -> EngineReport {
         needed_bytes: Some(reserved_bytes(pools, &of_one, 1)),
         max_model_len_that_fits: Some(len.min(Tokens(tokens))),
         reserved_bytes: reserved_bytes(pools, &Request::of(scenario), num_seqs),
-        caches,
+        #[cfg(feature = "doors")]
+        caches: caches(pool, tokens, num_seqs),
         #[cfg(feature = "doors")]
         log_lines: vec![
             format!(
@@ -209,4 +193,28 @@ pub(super) fn report(setup: &Setup<'_>, pools: &[Pool]) -> EngineReport {
             ),
         ],
     }
+}
+
+#[cfg(feature = "doors")]
+fn caches(pool: &Pool, tokens: u64, num_seqs: u64) -> Vec<EngineCache> {
+    let of_states = pool.per_sequence().times(num_seqs);
+    let mut res = vec![EngineCache {
+        label: "blocks".to_owned(),
+        tokens,
+        layers: u32::try_from(pool.layers).unwrap_or(u32::MAX),
+        k_bytes: Bytes(pool.k).times(tokens),
+        v_bytes: Bytes(pool.v).times(tokens),
+        state_bytes: Bytes::ZERO,
+    }];
+    if of_states != Bytes::ZERO {
+        res.push(EngineCache {
+            label: "state".to_owned(),
+            tokens: num_seqs,
+            layers: u32::try_from(pool.state_layers).unwrap_or(u32::MAX),
+            k_bytes: Bytes::ZERO,
+            v_bytes: Bytes::ZERO,
+            state_bytes: of_states,
+        });
+    }
+    res
 }

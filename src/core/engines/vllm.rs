@@ -3,8 +3,10 @@
 mod layout;
 
 #[cfg(feature = "doors")]
+use super::EngineCache;
+#[cfg(feature = "doors")]
 use super::lines::{decimal, gib_short, grouped};
-use super::{EngineCache, EngineDefaults, EngineReport, Parts, max_model_len};
+use super::{EngineDefaults, EngineReport, Parts, max_model_len};
 use crate::core::fit::largest;
 use crate::core::layer::LayerKind;
 use crate::core::model::LayerGroup;
@@ -204,6 +206,7 @@ pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
         needed_bytes: Some(needed_bytes),
         max_model_len_that_fits: max_len,
         reserved_bytes: reserved_bytes(layout, &request, setup.seqs_per_replica()),
+        #[cfg(feature = "doors")]
         caches: caches(layout, num_blocks),
         #[cfg(feature = "doors")]
         log_lines: log_lines(setup, layout, tokens, max_len),
@@ -292,6 +295,7 @@ fn not_enough_line(len: Tokens, needed: Bytes, available: &str, max_len: Option<
 }
 
 /// One cache for each kind of layer where all share one table; where groups share pools, the pools as one.
+#[cfg(feature = "doors")]
 fn caches(layout: &Layout, num_blocks: u64) -> Vec<EngineCache> {
     let cache =
         |label: String, tokens: u64, layers: u64, pages: u64, (k, v, state): (u64, u64, u64)| {

@@ -33,6 +33,7 @@ impl Rules {
     }
 
     /// The caches of one stage for a context of `n_ctx` tokens over `n_seq_max` sequences.
+    #[cfg(feature = "doors")]
     pub(super) fn caches(&self, stage: &Stage, n_ctx: u64, n_seq_max: u64) -> Vec<Cache> {
         let mut res = Vec::new();
         self.for_each(stage, n_ctx, n_seq_max, &mut |cache| add(&mut res, cache));
@@ -238,6 +239,7 @@ pub(super) enum Name {
 }
 
 impl Name {
+    #[cfg(feature = "doors")]
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -250,6 +252,10 @@ impl Name {
 }
 
 /// One cache of a stage; of states, R is in `k` and S in `v`.
+#[cfg_attr(
+    not(feature = "doors"),
+    expect(dead_code, reason = "the first view sums the bytes alone")
+)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cache {
     pub(super) name: Name,
@@ -259,6 +265,7 @@ pub(super) struct Cache {
     pub(super) v: Bytes,
 }
 
+#[cfg(feature = "doors")]
 fn add(caches: &mut Vec<Cache>, cache: Cache) {
     let is_same = |known: &&mut Cache| known.name == cache.name && known.cells == cache.cells;
     match caches.iter_mut().find(is_same) {

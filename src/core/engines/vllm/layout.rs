@@ -422,6 +422,7 @@ impl Layout {
     }
 
     /// K, V and state of one layer's block, for a report.
+    #[cfg(feature = "doors")]
     pub(super) fn parts(&self, kind: &Kind) -> (u64, u64, u64) {
         if kind.need == Need::State {
             return (0, 0, kind.page);
