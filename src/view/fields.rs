@@ -1,5 +1,6 @@
 //! How a field of the scenario is shown and typed, so that controls hold no arithmetic.
 
+use crate::core::engines;
 use crate::core::report::Report;
 use crate::core::scenario::{EngineKind, FieldKind, ParallelSize, Scenario, field, ungrouped};
 use crate::core::units::{Bounds, Bytes, ElementFormat, GB, GIB, KIB, MIB, Share, formats};
@@ -159,6 +160,7 @@ fn resolved(key: &str, scenario: &Scenario, report: &Report) -> Option<u64> {
         "overhead_bytes" => Some(report.hbm.overhead_bytes.0),
         "available_kv_cache_bytes" => Some(report.hbm.kv_pool_bytes.0),
         "block_size" => report.engine.block_size,
+        "mem_fraction_static" => Some(u64::from(engines::memory_share(scenario).0)),
         _ => None,
     }
 }

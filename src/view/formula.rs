@@ -1,12 +1,13 @@
 //! The working: the formula of each kind of layer with every number substituted, the steps to the total, and the same as
 //! code. What a line says multiplies together to the last byte, or it is not said.
 
+use crate::core::engines;
 use crate::core::layer::{LayerKind, RecurrentFamily};
 use crate::core::model::LayerGroup;
 use crate::core::report::Report;
 use crate::core::scenario::Scenario;
 use crate::core::setup::{Request, Setup};
-use crate::core::units::{Bytes, GB, GIB, KIB, MAX_EXACT_INTEGER, Tokens};
+use crate::core::units::{Bytes, GB, GIB, KIB, MAX_EXACT_INTEGER, Share, Tokens};
 
 use super::numbers::{ByteUnit, Numbers};
 use super::sentence;
@@ -15,12 +16,12 @@ use super::text::{Messages, Text, WorkingText, fill};
 pub mod expr;
 mod kinds;
 
-use expr::{Expr, Form, Language, Symbol, TOKENS, bytes, count, named};
+use expr::{Expr, Form, Language, Symbol, TOKENS, bytes, count, gcd, named};
 
 /// One line of the working.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it is about, for a fact to open: `tokens`, `layers`, `together`, `per_token`, `blocks`, `per_gpu`, `room`,
+    /// What it is about, for a fact to open: `tokens`, `layers`, `together`, `per_token`, `blocks`, `per_gpu`, `usable`, `room`,
     /// `free` or `concurrency`.
     pub id: &'static str,
     /// What it works out.
@@ -74,6 +75,7 @@ pub fn working(scenario: &Scenario, report: &Report, messages: &Messages) -> Wor
     steps.extend(writer.per_token(&groups, report, &setup));
     steps.extend(writer.blocks(report, &request));
     steps.extend(writer.per_gpu(&setup, &request));
+    steps.extend(writer.usable(scenario, report));
     steps.extend(writer.room(report));
     steps.extend(writer.free(report));
     steps.extend(writer.concurrency(report, &setup, &request));
@@ -379,6 +381,30 @@ impl Writer<'_> {
                 name: name.to_string(),
                 index: "",
             }),
+        )
+    }
+
+    /// What the engine may use of what the runtime sees. TensorRT-LLM's share is of what is free, and no factor.
+    fn usable(&self, scenario: &Scenario, report: &Report) -> Option<Step> {
+        let share = u64::from(engines::memory_share(scenario).0);
+        let one = u64::from(Share::ONE.0);
+        let divisor = u64::try_from(gcd(share.into(), one.into())).ok()?.max(1);
+        let expr = Expr::Floor(Box::new(Expr::Quotient(
+            Box::new(Expr::Product(vec![
+                count(share / divisor),
+                Self::amount(scenario.gpu.visible(), &self.text.visible),
+            ])),
+            Box::new(count(one / divisor)),
+        )));
+        if expr.whole() != Some(report.hbm.usable_bytes.0) {
+            return None;
+        }
+        self.step(
+            "usable",
+            self.text.usable_share.to_string(),
+            "",
+            &expr,
+            Unit::Bytes,
         )
     }
 

@@ -313,7 +313,11 @@ fn the_default_working() {
         .map(|step| format!("{}: {}", step.label, step.text))
         .collect();
     let others: Vec<&str> = working.steps.iter().skip(5).map(|step| step.id).collect();
-    assert_eq!(others, ["room", "free", "concurrency"]);
+    assert_eq!(others, ["usable", "room", "free", "concurrency"]);
+    assert_eq!(
+        working.steps[5].text,
+        "⌊9 · seen by the runtime / 10⌋ = ⌊9 · 85,018,542,080 B / 10⌋ = 76,516,687,872 B ≈ 76.52 GB ≈ 71.26 GiB"
+    );
     assert_eq!(
         lines,
         [

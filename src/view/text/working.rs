@@ -13,6 +13,8 @@ texts! {
         per_token: "one more token",
         blocks: "blocks of {n}",
         per_gpu: "of one request on one of {n} GPUs",
+        usable_share: "what the engine may use of one GPU",
+        visible: "seen by the runtime",
         room: "room for KV on one GPU",
         free: "to spare on one GPU",
         missing: "missing on one GPU",

@@ -106,6 +106,8 @@ pub(super) const WORKING: WorkingText = words!(WorkingText {
     per_token: "每多一个 token",
     blocks: "每块 {n} 个的块数",
     per_gpu: "一个请求在 {n} 块 GPU 之一上",
+    usable_share: "引擎在一块 GPU 上可用的显存",
+    visible: "运行时可见",
     room: "一块 GPU 上的 KV 空间",
     free: "一块 GPU 上还剩",
     missing: "一块 GPU 上还差",
