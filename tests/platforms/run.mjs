@@ -168,10 +168,14 @@ const PLATFORMS = {
         // The same learner comes again with what was recorded.
         window.API = new Scorm12API({ autocommit: false, logLevel: 5 });
         window.errors = [];
-        const before = JSON.parse(sessionStorage.getItem('recorded') ?? 'null');
+        // A teacher's questions are the launch data, which platforms give to an item; each has its own records.
+        const ask = new URLSearchParams(location.search).get('ask');
+        const place = 'recorded' + (ask ?? '');
+        if (ask) API.cmi.launch_data = 'v=1&embed=predict&predict=' + ask;
+        const before = JSON.parse(sessionStorage.getItem(place) ?? 'null');
         if (before) window.API.loadFromJSON(before, '');
         window.API.on('LMSSetValue', () => { if (API.lmsGetLastError() !== '0') errors.push(API.lmsGetLastError()); });
-        const keep = () => sessionStorage.setItem('recorded', JSON.stringify(window.API.renderCMIToJSONObject().cmi));
+        const keep = () => sessionStorage.setItem(place, JSON.stringify(window.API.renderCMIToJSONObject().cmi));
         window.API.on('LMSCommit', keep);
         window.API.on('LMSFinish', keep);
       </script>
@@ -194,7 +198,7 @@ async function scorm(open) {
   };
   const answer = (frame, score, isDone) => frame.evaluate((detail) => {
     dispatchEvent(new CustomEvent('kvscope:result', { detail }));
-  }, { is_done: isDone, summary: { score }, text: 'tokens:1:0;' });
+  }, { is_done: isDone, summary: { score }, text: 'tokens 1 0 r' });
 
   const page = await open('scorm/');
   let frame = await inner(page);
@@ -208,7 +212,7 @@ async function scorm(open) {
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => API.cmi.suspend_data.includes('thinking_tokens=8000'));
   await answer(frame, 70, false);
-  await page.waitForFunction(() => API.cmi.suspend_data.includes('tokens:1:0'));
+  await page.waitForFunction(() => API.cmi.suspend_data.includes('tokens 1 0 r'));
   assert.equal((await cmi(page)).status, 'incomplete');
   await answer(frame, 90, true);
   await page.waitForFunction(() => API.cmi.core.lesson_status === 'passed');
@@ -233,8 +237,44 @@ async function scorm(open) {
   }, encodeURIComponent(JSON.stringify({ config: JSON.parse(config), name })));
   await page.waitForFunction(() => !API.cmi.suspend_data.includes('link'));
   const { suspended, errors } = await cmi(page);
-  assert(suspended.length <= 4096 && suspended.includes('tokens:1:0'), suspended.slice(0, 200));
+  assert(suspended.length <= 4096 && suspended.includes('tokens 1 0 r'), suspended.slice(0, 200));
   assert.deepEqual(errors, []);
+  await page.close();
+  await scormRound(open, { cmi, inner });
+}
+
+// The questions themselves: a round without a mistake, then one with every hint and none right.
+async function scormRound(open, { cmi, inner }) {
+  const page = await open('scorm/?ask=tokens,bytes_per_token');
+  let frame = await inner(page);
+  const at = (id) => frame.waitForSelector(`[data-testid="${id}"]:not([hidden] *)`, { visible: true, timeout: 20_000 });
+  const type = async (id, text) => {
+    await (await at(id)).type(text);
+    await page.keyboard.press('Enter');
+  };
+  await type('predict-answer', '4812');
+  await page.waitForFunction(() => API.cmi.suspend_data.includes('tokens 1 0 r'));
+  assert.equal((await cmi(page)).status, 'incomplete');
+  await (await at('predict-next')).click();
+  await type('predict-answer', '320 KiB');
+  // The right number could come of a wrong idea, so another model is asked about.
+  await type('follow-up-answer', '128 KiB');
+  await (await at('predict-next')).click();
+  await page.waitForFunction(() => API.cmi.core.lesson_status === 'passed');
+  assert.equal((await cmi(page)).raw, '100');
+
+  await page.reload();
+  frame = await inner(page);
+  for (const wrong of ['5', '5 B']) {
+    await type('predict-answer', wrong);
+    for (let hint = 0; hint < 4; hint += 1) await (await at('predict-hint')).click();
+    await (await at('predict-next')).click();
+  }
+  await (await at('predict-summary')).evaluate((summary) => summary.textContent);
+  await page.waitForFunction(() => API.cmi.suspend_data.includes('bytes_per_token 1 3'));
+  const after = await cmi(page);
+  assert.deepEqual([after.status, after.raw, after.errors], ['passed', '100', []]);
+  assert(after.suspended.length <= 4096);
 }
 
 const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.mjs': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.svg': 'image/svg+xml', '.json': 'application/json' };
