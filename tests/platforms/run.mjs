@@ -23,7 +23,7 @@ const python = join(work, 'venv/bin/python');
 function install() {
   mkdirSync(work, { recursive: true });
   cpSync(join(here, 'package.json'), join(work, 'package.json'));
-  if (!existsSync(join(work, 'node_modules/vitepress'))) run('npm', ['install', '--no-audit', '--no-fund', '--silent']);
+  if (!existsSync(join(work, 'node_modules/iframe-resizer'))) run('npm', ['install', '--no-audit', '--no-fund', '--silent']);
   if (!existsSync(join(work, 'venv/bin/mkdocs'))) {
     run('python3', ['-m', 'venv', 'venv']);
     run(python, ['-m', 'pip', 'install', '--quiet', '-r', join(here, 'requirements.txt')]);
@@ -151,6 +151,29 @@ const PLATFORMS = {
       await page.evaluate(() => { location.hash = '#/2'; });
       const behind = await (await page.waitForSelector('.slide-background.present iframe')).contentFrame();
       await behind.waitForSelector('figure svg', { timeout: 20_000 });
+    };
+  },
+
+  // The resizer that most course pages have: the frame takes the height of what it shows, whatever it shows.
+  resizer() {
+    const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>A resizer</title><link rel="icon" href="data:,">
+      <script src="iframeResizer.js"></script>
+      <iframe title="KVscope" style="width:100%" src="kvscope/#v=1&thinking_tokens=8000&embed=sentence,tokens,hbm"></iframe>
+      <script>iFrameResize({}, 'iframe')</script></html>`;
+    const folder = project('resizer', { 'index.html': page }, 'kvscope');
+    cpSync(join(work, 'node_modules/iframe-resizer/js/iframeResizer.js'), join(folder, 'iframeResizer.js'));
+    publish(folder, 'resizer');
+    return async (open) => {
+      const page = await open('resizer/');
+      await showsFrames(page, 1);
+      const fits = (least) => page.waitForFunction((least) => {
+        const frame = document.querySelector('iframe');
+        const height = frame.contentDocument.body.getBoundingClientRect().height;
+        return least < height && Math.abs(frame.clientHeight - height) <= 1 && height;
+      }, {}, least).then((height) => height.jsonValue());
+      const before = await fits(0);
+      await (await (await page.$('iframe')).contentFrame()).click('details.data summary');
+      await fits(before);
     };
   },
 
