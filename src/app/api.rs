@@ -17,7 +17,7 @@ use crate::core::import::recognise::{Part, join};
 use crate::core::report::report as report_of;
 use crate::core::scenario::ModelChoice;
 use crate::core::scenario::{FieldError, Scenario, cut};
-use crate::core::serve::trace;
+use crate::core::serve::{ServeError, trace};
 use crate::core::settings::{self, SettingError, Settings};
 use crate::core::{link, presets, resolved};
 use crate::view::chart::{self, Input};
@@ -232,7 +232,7 @@ pub fn simulate(scenario: JsValue, settings: JsValue) -> Result<JsValue, JsError
                 }
             };
             if key == "trace" && value.contains(['\n', ',']) {
-                let rows = trace::read(&value).map_err(|error| JsError::new(&error.to_string()))?;
+                let rows = trace::read(&value).map_err(|error| serve_error(&error))?;
                 settings_of.study.trace = Arc::new(rows);
                 continue;
             }
@@ -245,9 +245,7 @@ pub fn simulate(scenario: JsValue, settings: JsValue) -> Result<JsValue, JsError
     }
     let mut res = Vec::new();
     for run in settings_of.study.runs(&scenario, &settings_of.constants) {
-        let mut simulation = run
-            .start()
-            .map_err(|error| JsError::new(&error.to_string()))?;
+        let mut simulation = run.start().map_err(|error| serve_error(&error))?;
         simulation.advance(u64::MAX);
         res.push(json!({
             "name": runs::name(&run, text),
@@ -262,6 +260,10 @@ pub fn simulate(scenario: JsValue, settings: JsValue) -> Result<JsValue, JsError
         }));
     }
     from_value(&json!({ "runs": res, "errors": all }))
+}
+
+fn serve_error(error: &ServeError) -> JsError {
+    JsError::new(&runs::error(error, &ENGLISH))
 }
 
 /// The fragment of a scenario, without `#`.

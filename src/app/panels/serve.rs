@@ -178,7 +178,7 @@ impl Simulator {
                 self.job.set_value(None);
                 self.progress.set(None);
                 self.shown.set(Shown {
-                    error: said::error(&error),
+                    error: said::error(&error, self.state.text),
                     ..Shown::default()
                 });
             }
@@ -480,7 +480,7 @@ fn trace_row(controls: Controls, simulator: Simulator) -> El {
             });
             note.set(said);
         }
-        Err(error) => note.set(said::error(&error)),
+        Err(error) => note.set(said::error(&error, state.text)),
     };
     let read = move |file: Option<File>| {
         let Some(file) = file else { return };

@@ -253,9 +253,9 @@ impl Workload {
                     let Some(row) = row else {
                         return Err(ServeError::TraceEmpty);
                     };
-                    row.check().map_err(|message| ServeError::TraceLine {
+                    row.check().map_err(|problem| ServeError::TraceLine {
                         line: idx + 1,
-                        message,
+                        problem,
                     })?;
                     RequestLengths {
                         prompt: row.prompt_tokens,

@@ -15,7 +15,6 @@ pub mod trace;
 mod world;
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use arrivals::{Arrivals, RequestLengths, Workload};
 use metrics::{Metrics, Record, ServeReport};
@@ -90,45 +89,8 @@ pub enum ServeError {
         /// The line, from 1.
         line: u64,
         /// What is wrong with it.
-        message: String,
+        problem: trace::TraceProblem,
     },
-}
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OutOfBounds {
-                key,
-                given,
-                min,
-                max,
-            } => write!(f, "{key} is {given}, but must be from {min} to {max}"),
-            Self::RateOutOfBounds { given } => write!(
-                f,
-                "requests_per_second is {given}, but must be from 0.000001 to 1000000"
-            ),
-            Self::SpreadReversed { key, median, p95 } => write!(
-                f,
-                "the 95th percentile of {key} is {p95}, below the median of {median}; exchange them"
-            ),
-            Self::NoOutput => f.write_str(
-                "requests have neither thinking nor answer tokens; give at least one output token",
-            ),
-            Self::TooManyTokens { requests, max } => write!(
-                f,
-                "after {requests} requests there are more than {max} tokens, the most that are simulated; \
-                 take fewer or shorter requests"
-            ),
-            Self::TraceTooLong { given, max } => write!(
-                f,
-                "the trace is too long ({given}, at most {max}); cut it to the part of interest"
-            ),
-            Self::TraceEmpty => f.write_str(
-                "there is no trace, or it has no rows; a trace has a line for each request",
-            ),
-            Self::TraceLine { line, message } => write!(f, "line {line} of the trace: {message}"),
-        }
-    }
 }
 
 /// A server.

@@ -7,6 +7,33 @@ use super::{MAX_REQUEST_TOKENS, MAX_REQUESTS, ServeError};
 /// The longest text that is read.
 pub const MAX_TRACE_BYTES: usize = 32 << 20;
 
+/// What makes a line no request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TraceProblem {
+    /// It is no JSON, by what the reader of it says.
+    NotJson(String),
+    /// A value is no number.
+    NotANumber(String),
+    /// A number is not one of tokens.
+    NotTokens {
+        /// The number.
+        given: f64,
+        /// The most tokens.
+        max: u64,
+    },
+    /// There is no such column.
+    NoColumn {
+        /// Names that it may have.
+        names: Vec<&'static str>,
+    },
+    /// An arrival is not a finite number of seconds.
+    ArrivalNotFinite,
+    /// No prompt token or no output token.
+    NoTokens,
+    /// More tokens than are simulated.
+    TooManyTokens(u64),
+}
+
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceRow {
@@ -22,17 +49,17 @@ pub struct TraceRow {
 
 impl TraceRow {
     /// What makes it no request, if anything.
-    pub(in crate::core) fn check(&self) -> Result<(), String> {
+    pub(in crate::core) fn check(&self) -> Result<(), TraceProblem> {
         let output = self.thinking_tokens.saturating_add(self.answer_tokens);
         if !self.arrival_seconds.is_finite() {
-            return Err("an arrival is not a finite number of seconds".to_owned());
+            return Err(TraceProblem::ArrivalNotFinite);
         }
         if self.prompt_tokens == 0 || output == 0 {
-            return Err("a request needs a prompt token and an output token".to_owned());
+            return Err(TraceProblem::NoTokens);
         }
         let longest = self.prompt_tokens.max(output);
         if 2 * MAX_REQUEST_TOKENS < longest {
-            return Err(format!("{longest} tokens are more than are simulated"));
+            return Err(TraceProblem::TooManyTokens(longest));
         }
         Ok(())
     }
@@ -59,7 +86,7 @@ const OUTPUT: &[&str] = &[
 
 /// A row's values by the names of columns.
 trait Columns {
-    fn number(&self, names: &[&str]) -> Result<Option<f64>, String>;
+    fn number(&self, names: &[&str]) -> Result<Option<f64>, TraceProblem>;
 }
 
 struct CsvRow<'a> {
@@ -68,7 +95,7 @@ struct CsvRow<'a> {
 }
 
 impl Columns for CsvRow<'_> {
-    fn number(&self, names: &[&str]) -> Result<Option<f64>, String> {
+    fn number(&self, names: &[&str]) -> Result<Option<f64>, TraceProblem> {
         let found = names
             .iter()
             .find_map(|name| self.header.iter().position(|column| column == name));
@@ -79,18 +106,18 @@ impl Columns for CsvRow<'_> {
         match cell.parse() {
             Ok(number) => Ok(Some(number)),
             Err(_) if cell.is_empty() => Ok(None),
-            Err(_) => Err(format!("{:?} is not a number", shorten(cell))),
+            Err(_) => Err(TraceProblem::NotANumber(shorten(cell))),
         }
     }
 }
 
 impl Columns for Value {
-    fn number(&self, names: &[&str]) -> Result<Option<f64>, String> {
+    fn number(&self, names: &[&str]) -> Result<Option<f64>, TraceProblem> {
         match names.iter().find_map(|name| self.get(name)) {
             None | Some(Self::Null) => Ok(None),
             Some(value) => match value.as_f64() {
                 Some(number) => Ok(Some(number)),
-                None => Err(format!("{} is not a number", shorten(&value.to_string()))),
+                None => Err(TraceProblem::NotANumber(shorten(&value.to_string()))),
             },
         }
     }
@@ -137,7 +164,7 @@ pub fn read(text: &str) -> Result<Vec<TraceRow>, ServeError> {
         }
         let row = if is_json {
             serde_json::from_str::<Value>(line)
-                .map_err(|error| format!("not JSON: {error}"))
+                .map_err(|error| TraceProblem::NotJson(error.to_string()))
                 .and_then(|value| row(&value))
         } else {
             row(&CsvRow {
@@ -145,9 +172,9 @@ pub fn read(text: &str) -> Result<Vec<TraceRow>, ServeError> {
                 cells: line.split(',').collect(),
             })
         };
-        rows.push(row.map_err(|message| ServeError::TraceLine {
+        rows.push(row.map_err(|problem| ServeError::TraceLine {
             line: idx as u64 + 1,
-            message,
+            problem,
         })?);
     }
     let first = rows
@@ -164,17 +191,15 @@ pub fn read(text: &str) -> Result<Vec<TraceRow>, ServeError> {
     Ok(rows)
 }
 
-fn row(columns: &dyn Columns) -> Result<TraceRow, String> {
-    let arrival_seconds = columns
-        .number(ARRIVAL)?
-        .ok_or_else(|| missing("arrival", ARRIVAL))?;
-    let prompt_tokens = tokens(columns, PROMPT)?.ok_or_else(|| missing("prompt", PROMPT))?;
+fn row(columns: &dyn Columns) -> Result<TraceRow, TraceProblem> {
+    let arrival_seconds = columns.number(ARRIVAL)?.ok_or_else(|| missing(ARRIVAL))?;
+    let prompt_tokens = tokens(columns, PROMPT)?.ok_or_else(|| missing(PROMPT))?;
     let thinking_tokens = tokens(columns, THINKING)?.unwrap_or(0);
     let answer_tokens = match (tokens(columns, ANSWER)?, tokens(columns, OUTPUT)?) {
         (Some(answer), _) => answer,
         // All output tokens, of which some are thinking where the trace says so.
         (None, Some(output)) => output.saturating_sub(thinking_tokens),
-        (None, None) => return Err(missing("answer", &[ANSWER, OUTPUT].concat())),
+        (None, None) => return Err(missing(&[ANSWER, OUTPUT].concat())),
     };
     let res = TraceRow {
         arrival_seconds,
@@ -186,7 +211,7 @@ fn row(columns: &dyn Columns) -> Result<TraceRow, String> {
     Ok(res)
 }
 
-fn tokens(columns: &dyn Columns, names: &[&str]) -> Result<Option<u64>, String> {
+fn tokens(columns: &dyn Columns, names: &[&str]) -> Result<Option<u64>, TraceProblem> {
     match columns.number(names)? {
         None => Ok(None),
         Some(number)
@@ -195,12 +220,15 @@ fn tokens(columns: &dyn Columns, names: &[&str]) -> Result<Option<u64>, String> 
             // In range by the check, so the cast cannot truncate.
             Ok(Some(number as u64))
         }
-        Some(number) => Err(format!(
-            "{number} is not a number of tokens (a whole number from 0 to {MAX_REQUEST_TOKENS})"
-        )),
+        Some(given) => Err(TraceProblem::NotTokens {
+            given,
+            max: MAX_REQUEST_TOKENS,
+        }),
     }
 }
 
-fn missing(what: &str, names: &[&str]) -> String {
-    format!("no column for {what} (one of: {})", names.join(", "))
+fn missing(names: &[&'static str]) -> TraceProblem {
+    TraceProblem::NoColumn {
+        names: names.to_vec(),
+    }
 }

@@ -4,6 +4,7 @@ use crate::core::scenario::EngineKind;
 use crate::core::serve::metrics::{Percentiles, Point, ServeReport};
 use crate::core::serve::schedulers::tensorrt_llm::CapacityPolicy;
 use crate::core::serve::study::{PolicyChoice, Run};
+use crate::core::serve::trace::TraceProblem;
 use crate::core::serve::{Progress, Refusal, ServeError};
 use crate::core::setup::Setup;
 use crate::view::fleet::figures;
@@ -135,9 +136,78 @@ fn reason(refusal: Refusal, messages: &Messages) -> String {
     )
 }
 
-/// Why there is nothing to simulate. Technical words stay as they are: they name settings and lines.
-pub fn error(error: &ServeError) -> String {
-    error.to_string()
+/// Why there is nothing to simulate.
+pub fn error(error: &ServeError, messages: &Messages) -> String {
+    let (text, numbers) = (&messages.fleet, messages.numbers());
+    let count = |n: u64| numbers.integer(n);
+    match error {
+        ServeError::OutOfBounds {
+            key,
+            given,
+            min,
+            max,
+        } => fill(
+            &text.serve_error_bounds,
+            &[
+                ("key", key),
+                ("given", &count(*given)),
+                ("min", &count(*min)),
+                ("max", &count(*max)),
+            ],
+        ),
+        ServeError::RateOutOfBounds { given } => {
+            fill(&text.serve_error_rate, &[("given", &given.to_string())])
+        }
+        ServeError::SpreadReversed { key, median, p95 } => fill(
+            &text.serve_error_spread,
+            &[
+                ("key", key),
+                ("median", &count(*median)),
+                ("p95", &count(*p95)),
+            ],
+        ),
+        ServeError::NoOutput => text.serve_error_no_output.to_string(),
+        ServeError::TooManyTokens { requests, max } => fill(
+            &text.serve_error_tokens,
+            &[("n", &count(*requests)), ("max", &count(*max))],
+        ),
+        ServeError::TraceTooLong { given, max } => fill(
+            &text.serve_error_trace_long,
+            &[("given", &count(*given)), ("max", &count(*max))],
+        ),
+        ServeError::TraceEmpty => text.serve_error_trace_empty.to_string(),
+        ServeError::TraceLine { line, problem } => fill(
+            &text.serve_error_line,
+            &[
+                ("line", &count(*line)),
+                ("problem", &trace_problem(problem, messages)),
+            ],
+        ),
+    }
+}
+
+/// What makes a line of a trace no request.
+fn trace_problem(problem: &TraceProblem, messages: &Messages) -> String {
+    let (text, numbers) = (&messages.fleet, messages.numbers());
+    match problem {
+        TraceProblem::NotJson(error) => fill(&text.serve_error_json, &[("error", error)]),
+        TraceProblem::NotANumber(given) => fill(&text.serve_error_number, &[("given", given)]),
+        TraceProblem::NotTokens { given, max } => fill(
+            &text.serve_error_count,
+            &[
+                ("given", &given.to_string()),
+                ("max", &numbers.integer(*max)),
+            ],
+        ),
+        TraceProblem::NoColumn { names } => {
+            fill(&text.serve_error_column, &[("names", &names.join(", "))])
+        }
+        TraceProblem::ArrivalNotFinite => text.serve_error_arrival.to_string(),
+        TraceProblem::NoTokens => text.serve_error_no_tokens.to_string(),
+        TraceProblem::TooManyTokens(n) => {
+            fill(&text.serve_error_many, &[("n", &numbers.integer(*n))])
+        }
+    }
 }
 
 /// The figures of the runs, side by side.

@@ -17,6 +17,8 @@ use kvscope::core::serve::trace::{self, TraceRow};
 use kvscope::core::serve::{BlockKind, Fate, PoolShape, Refusal, ServeError, Server, Simulation};
 use kvscope::core::setup::Setup;
 use kvscope::core::speed::{self, Parallel, SpeedConstants, SpeedInputs};
+use kvscope::view::fleet::runs;
+use kvscope::view::text::ENGLISH;
 
 use super::schedule::step_time;
 
@@ -78,7 +80,7 @@ fn closed_loop(clients: u64, num_requests: u64, lengths: Lengths) -> Workload {
 #[track_caller]
 fn run(server: Server, workload: &Workload) -> ServeReport {
     let mut simulation =
-        Simulation::new(server, workload).unwrap_or_else(|error| panic!("{error}"));
+        Simulation::new(server, workload).unwrap_or_else(|error| panic!("{error:?}"));
     while !simulation.advance(97).is_over {
         assert_eq!(simulation.audit(), Ok(()));
     }
@@ -163,7 +165,7 @@ fn the_same_seed_gives_the_same_run() {
         );
         // Slices do not matter.
         let mut whole = Simulation::new(server(scheduler, shape.clone()), &spread(3))
-            .unwrap_or_else(|error| panic!("{error}"));
+            .unwrap_or_else(|error| panic!("{error:?}"));
         whole.advance(u64::MAX);
         let by_slices = at(3);
         let whole = whole.report();
@@ -367,7 +369,7 @@ fn sglang_takes_from_the_one_that_has_produced_least() {
         server(Scheduler::Sglang(sglang), PoolShape::uniform(1, 165)),
         &workload,
     )
-    .unwrap_or_else(|error| panic!("{error}"));
+    .unwrap_or_else(|error| panic!("{error:?}"));
     while !simulation.advance(1).is_over {
         assert_eq!(simulation.audit(), Ok(()));
     }
@@ -608,7 +610,7 @@ fn arrivals_and_lengths_are_as_asked() {
         ),
         &workload,
     )
-    .unwrap_or_else(|error| panic!("{error}"));
+    .unwrap_or_else(|error| panic!("{error:?}"));
     simulation.advance(u64::MAX);
     let records: Vec<_> = simulation.records().collect();
     assert_eq!(records.len(), 5000);
@@ -682,7 +684,7 @@ fn traces_are_read() {
         ),
         (
             "prompt,answer\n1,2",
-            "line 2 of the trace: no column for arrival (one of: arrival, arrival_seconds, arrival_time, timestamp)",
+            "line 2 of the trace: a column is missing (one of arrival, arrival_seconds, arrival_time, timestamp)",
         ),
         (
             "arrival,prompt,answer\n0,many,2",
@@ -690,11 +692,11 @@ fn traces_are_read() {
         ),
         (
             "arrival,prompt,answer\n0,1,2\n0,-1,2",
-            "line 3 of the trace: -1 is not a number of tokens (a whole number from 0 to 1048576)",
+            "line 3 of the trace: -1 is not a number of tokens (a whole number from 0 to 1,048,576)",
         ),
         (
             "arrival,prompt,answer\n0,1.5,2",
-            "line 2 of the trace: 1.5 is not a number of tokens (a whole number from 0 to 1048576)",
+            "line 2 of the trace: 1.5 is not a number of tokens (a whole number from 0 to 1,048,576)",
         ),
         (
             "arrival,prompt,answer\nNaN,1,2",
@@ -706,12 +708,12 @@ fn traces_are_read() {
         ),
         (
             "{\"arrival\": 0, \"prompt\": [1], \"answer\": 2}",
-            "line 1 of the trace: [1] is not a number",
+            "line 1 of the trace: \"[1]\" is not a number",
         ),
     ];
     for (text, message) in wrong {
         let error = trace::read(text).expect_err(text);
-        assert_eq!(error.to_string(), message, "{text}");
+        assert_eq!(runs::error(&error, &ENGLISH), message, "{text}");
     }
     let long = format!("arrival,prompt,answer\n{}", "0,1,1\n".repeat(100_001));
     assert_eq!(
@@ -738,14 +740,14 @@ fn limits_have_a_message() {
                 num_requests: 100_001,
                 ..base.clone()
             },
-            "num_requests is 100001, but must be from 1 to 100000",
+            "num_requests is 100,001, but must be from 1 to 100,000",
         ),
         (
             Workload {
                 arrivals: Arrivals::ClosedLoop { clients: 0 },
                 ..base.clone()
             },
-            "clients is 0, but must be from 1 to 100000",
+            "clients is 0, but must be from 1 to 100,000",
         ),
         (
             Workload {
@@ -758,7 +760,7 @@ fn limits_have_a_message() {
         ),
         (
             closed_loop(1, 10, fixed(0, 1, 1)),
-            "prompt_tokens is 0, but must be from 1 to 1048576",
+            "prompt_tokens is 0, but must be from 1 to 1,048,576",
         ),
         (
             closed_loop(1, 10, fixed(1, 0, 0)),
@@ -766,7 +768,7 @@ fn limits_have_a_message() {
         ),
         (
             closed_loop(1, 100_000, fixed(1 << 20, 1, 1)),
-            "after 1907 requests there are more than 2000000000 tokens, the most that are simulated; \
+            "after 1,907 requests there are more than 2,000,000,000 tokens, the most that are simulated; \
              take fewer or shorter requests",
         ),
         (
@@ -790,6 +792,6 @@ fn limits_have_a_message() {
     ];
     for (workload, message) in rows {
         let error = Simulation::new(vllm(), &workload).expect_err(message);
-        assert_eq!(error.to_string(), message);
+        assert_eq!(runs::error(&error, &ENGLISH), message);
     }
 }

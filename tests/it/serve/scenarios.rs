@@ -27,7 +27,7 @@ fn run(scenario: &Scenario, clients: u64, num_requests: u64) -> ServeReport {
     let server = Server::of(&setup, &SpeedConstants::default());
     let workload = Workload::of(scenario, Arrivals::ClosedLoop { clients }, num_requests, 1);
     let mut simulation =
-        Simulation::new(server, &workload).unwrap_or_else(|error| panic!("{error}"));
+        Simulation::new(server, &workload).unwrap_or_else(|error| panic!("{error:?}"));
     while !simulation.advance(10_000).is_over {
         assert_eq!(simulation.audit(), Ok(()));
     }
@@ -201,7 +201,7 @@ fn what_a_reservation_costs_and_what_optimism_costs() {
         };
         let server = Server::of(&Setup::new(&scenario), &SpeedConstants::default());
         let mut simulation =
-            Simulation::new(server, &workload).unwrap_or_else(|error| panic!("{error}"));
+            Simulation::new(server, &workload).unwrap_or_else(|error| panic!("{error:?}"));
         simulation.advance(u64::MAX);
         let report = simulation.report();
         let simulated = (

@@ -201,7 +201,7 @@ fn simulate(case: &Case, pool: PoolShape, seed: u64) -> (Vec<Outcome>, u64) {
         ..case.server.clone()
     };
     let mut simulation =
-        Simulation::new(server, &case.workload).unwrap_or_else(|error| panic!("{error}"));
+        Simulation::new(server, &case.workload).unwrap_or_else(|error| panic!("{error:?}"));
     let slice = [1, 3, 20, 100_000][(seed % 4) as usize];
     while !simulation.advance(slice).is_over {
         assert_eq!(simulation.audit(), Ok(()), "seed {seed}");

@@ -1,6 +1,7 @@
 //! What a reader asks of the simulator.
 
 use kvscope::core::scenario::Scenario;
+use kvscope::core::serve::ServeError;
 use kvscope::core::serve::arrivals::{Arrivals, Lengths};
 use kvscope::core::serve::metrics::ServeReport;
 use kvscope::core::serve::schedulers::Scheduler;
@@ -27,7 +28,7 @@ fn runs(pairs: &[(&str, &str)]) -> Vec<Run> {
 }
 
 fn report(run: &Run) -> ServeReport {
-    let mut simulation = run.start().unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = run.start().unwrap_or_else(|error| panic!("{error:?}"));
     assert!(simulation.advance(u64::MAX).is_over);
     assert_eq!(simulation.audit(), Ok(()));
     simulation.report()
@@ -130,7 +131,7 @@ fn without_a_trace_there_is_a_reason() {
     let both = runs(&[("serve.lengths", "trace"), ("serve.versus", "none")]);
     assert_eq!(both.len(), 1);
     let error = both[0].start().expect_err("no trace");
-    assert!(error.to_string().contains("there is no trace"), "{error}");
+    assert_eq!(error, ServeError::TraceEmpty);
 }
 
 #[test]

@@ -80,7 +80,7 @@ struct Figures {
 }
 
 fn replay(text: &str, vllm: Vllm, constants: &Constants) -> (Figures, Vec<Record>, u64, u64) {
-    let rows = trace::read(text).unwrap_or_else(|error| panic!("{error}"));
+    let rows = trace::read(text).unwrap_or_else(|error| panic!("{error:?}"));
     let server = Server {
         scheduler: Scheduler::Vllm(vllm),
         // 2,588 blocks, one of them the null block.
@@ -97,7 +97,7 @@ fn replay(text: &str, vllm: Vllm, constants: &Constants) -> (Figures, Vec<Record
         seed: 0,
     };
     let mut simulation =
-        Simulation::new(server, &workload).unwrap_or_else(|error| panic!("{error}"));
+        Simulation::new(server, &workload).unwrap_or_else(|error| panic!("{error:?}"));
     while !simulation.advance(1000).is_over {
         assert_eq!(simulation.audit(), Ok(()));
     }
