@@ -58,12 +58,13 @@ export function toLink(scenario?: Scenario | Link): Link;
 export function fromLink(link: Link): { scenario: Scenario; errors: FieldError[] };
 
 /**
- * A figure as an SVG file with its own colours.
+ * A figure as an SVG file with its own colours. Constants, prices, turns and the settings of the simulator are those of a
+ * link that has them, else the defaults.
  *
  * @param width in pixels; 720 by default
- * @throws Error that names the figures there are
+ * @throws Error that names the figures there are, or says why there is nothing to simulate
  */
-export function chartSvg(figure: Figure, scenario?: Scenario | Link, width?: number, isDark?: boolean): string;
+export function chartSvg(figure: Figure | FleetFigure, scenario?: Scenario | Link, width?: number, isDark?: boolean): string;
 
 /**
  * Runs many requests through the scheduler of the scenario's engine, and beside them the same with one thing changed;
@@ -81,6 +82,9 @@ export type Link = string;
 
 /** A figure of the page. */
 export type Figure = 'tokens' | 'hbm' | 'growth' | 'sweep' | 'layers';
+
+/** A figure of a fleet. `pool` runs the simulator, as `simulate` does. */
+export type FleetFigure = 'speed' | 'price' | 'turns' | 'pool';
 
 /** A part of the page. */
 export type Part = Figure | 'sentence' | 'facts' | 'working' | 'predict' | 'concept' | 'fit' | 'speed' | 'turns' | 'serve';

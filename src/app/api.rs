@@ -215,12 +215,12 @@ pub fn presets() -> Result<JsValue, JsError> {
 }
 
 /// Many requests on the scenario's server, and beside them the same with one thing changed. The settings are those of a link
-/// whose keys begin with `serve.`, without that; a trace may also be its text, CSV or JSON lines.
+/// whose keys begin with `serve.`, without that, over those that a link has; a trace may also be its text, CSV or JSON lines.
 #[wasm_bindgen(js_name = simulate, skip_typescript)]
-pub fn simulate(scenario: JsValue, settings: JsValue) -> Result<JsValue, JsError> {
+pub fn simulate(scenario_or_link: JsValue, settings: JsValue) -> Result<JsValue, JsError> {
     let text = &ENGLISH;
-    let (scenario, mut errors) = read_scenario(&scenario)?;
-    let mut settings_of = Settings::default();
+    let (scenario, mut errors) = read_scenario(&scenario_or_link)?;
+    let mut settings_of = read_settings(&scenario_or_link);
     let mut wrong = Vec::new();
     if let Value::Object(object) = to_json(&settings)? {
         for (key, value) in object {
@@ -284,34 +284,57 @@ pub fn from_link(fragment: &str) -> Result<JsValue, JsError> {
 #[wasm_bindgen(js_name = chartSvg, skip_typescript)]
 pub fn chart_svg(
     figure: &str,
-    scenario: JsValue,
+    scenario_or_link: JsValue,
     width: Option<u32>,
     is_dark: Option<bool>,
 ) -> Result<String, JsError> {
-    let Some(chart) = charts::get(figure) else {
-        let known: Vec<&str> = charts::ALL.iter().map(|chart| chart.id).collect();
-        return Err(JsError::new(&format!(
-            "there is no figure \"{}\"; there are {}",
-            cut(figure, 60),
-            known.join(", ")
-        )));
+    let (scenario, _) = read_scenario(&scenario_or_link)?;
+    let model = match charts::get(figure) {
+        Some(chart) => {
+            let report = report_of(&scenario);
+            (chart.model)(&Input {
+                scenario: &scenario,
+                report: &report,
+                now: &report,
+                step: scenario.decode_steps(),
+                pinned: &[],
+                messages: &ENGLISH,
+            })
+        }
+        None => {
+            let settings = read_settings(&scenario_or_link);
+            let model = charts::fleet(figure, &scenario, &settings, &ENGLISH);
+            model
+                .ok_or_else(|| no_figure(figure))?
+                .map_err(|error| serve_error(&error))?
+        }
     };
-    let (scenario, _) = read_scenario(&scenario)?;
-    let report = report_of(&scenario);
-    let model = (chart.model)(&Input {
-        scenario: &scenario,
-        report: &report,
-        now: &report,
-        step: scenario.decode_steps(),
-        pinned: &[],
-        messages: &ENGLISH,
-    });
     let colors = if is_dark == Some(true) {
         Colors::Dark
     } else {
         Colors::Light
     };
     Ok(chart::svg_file(&model, width.unwrap_or(720), colors).0)
+}
+
+fn no_figure(figure: &str) -> JsError {
+    let known = charts::ALL.iter().map(|chart| chart.id);
+    let known: Vec<&str> = known.chain(charts::FLEET).collect();
+    JsError::new(&format!(
+        "there is no figure \"{}\"; there are {}",
+        cut(figure, 60),
+        known.join(", ")
+    ))
+}
+
+/// The settings in a fragment's text; the defaults with a plain object, which has none.
+fn read_settings(value: &JsValue) -> Settings {
+    let link = value
+        .as_string()
+        .map(|fragment| link::from_fragment(&fragment, PageOptions::KEYS));
+    let mut pairs = link.map(|link| link.other).unwrap_or_default();
+    pairs.retain(|(key, _)| key.contains('.'));
+    settings::from_pairs(&pairs).0
 }
 
 fn errors_json(text: &Messages, errors: &[FieldError]) -> Value {

@@ -66,12 +66,14 @@ test('a link gives its scenario back', () => {
 });
 
 test('charts are SVG, and an unknown one throws', () => {
-    for (const id of ['tokens', 'hbm', 'growth', 'sweep', 'layers']) {
+    for (const id of ['tokens', 'hbm', 'growth', 'sweep', 'layers', 'speed', 'price', 'turns', 'pool']) {
         const svg = chartSvg(id, {}, 600);
         assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/, id);
         assert.match(svg, /<\/svg>\s*$/, id);
     }
-    assert.throws(() => chartSvg('nothing', {}, 600), /there is no figure "nothing"; there are tokens/);
+    assert.throws(() => chartSvg('nothing', {}, 600), /there is no figure "nothing"; there are tokens.*, pool/);
+    assert.throws(() => chartSvg('pool', `${toLink()}&serve.arrivals=trace`, 600), /there is no trace/);
+    assert.notEqual(chartSvg('pool', `${toLink()}&serve.clients=9`), chartSvg('pool'), 'the settings of a link count');
 });
 
 test('many requests, and what happens when thinking doubles', () => {

@@ -31,6 +31,7 @@ const sentence: string | undefined = warnings[0]?.message;
 const longest: number | null = fit.max_thinking_tokens;
 const { model, notes } = importConfig('{}', 'mine');
 const svg: string = chartSvg('hbm', { ...scenario, model }, 600, true);
+const pool: string = chartSvg('pool', toLink(scenario));
 const gguf = await importGguf(new Blob([]));
 const layers: number = report({ model: gguf.model, weight_format: gguf.fields.weight_format }).model.num_hidden_layers;
 const split = await importGguf([new Uint8Array(8), new ArrayBuffer(8)]);
@@ -62,4 +63,4 @@ importGguf('model.gguf');
 // @ts-expect-error A figure that does not exist.
 chartSvg('pie');
 
-export { atOnce, bytes, errors, first, joined, layers, link, longest, notes, sentence, setting, split, svg, total };
+export { atOnce, bytes, errors, first, joined, layers, link, longest, notes, pool, sentence, setting, split, svg, total };

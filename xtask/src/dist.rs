@@ -10,7 +10,7 @@
 //! | `pkg/doors-HASH.js`, `pkg/doors_bg-HASH.wasm` | the module with the importer and the functions that compute |
 //! | `kvscope-offline.html` | all of this in one file, see `offline.rs` |
 //! | `kvscope-scorm12.zip` | that file for course platforms, with `xtask/scorm/` |
-//! | `how-we-know.html` | `docs/how-we-know.md`, see `know.rs`; it has no scripts and a style sheet of its own |
+//! | `how-we-know.html`, `measured.html`, `serving.html` | documents of `docs`, see `documents.rs`; they have no scripts and a style sheet of their own |
 //! | `pkg/frame-HASH.js` | `src/app/frame.js`, which a page in a frame loads |
 //! | `pkg/text/NAME-HASH.json` | words that are loaded when they are needed, from `src/view/text` |
 //! | `pkg/kvscope.js` | the lasting name: one line that re-exports the hashed file |
@@ -40,7 +40,7 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 use crate::offline::{Parts, offline};
-use crate::{dist_dir, know, root, scorm, target_dir, wasm};
+use crate::{dist_dir, documents, root, scorm, target_dir, wasm};
 
 /// Everything that first use downloads, compressed by brotli, may be this large, in bytes.
 pub const FIRST_USE_LIMIT: usize = 220_000;
@@ -140,10 +140,14 @@ impl Site {
         let scorm = scorm::package(offline.as_bytes(), scorm::LINK)?;
         site.files.insert(SCORM.into(), scorm);
         site.files.insert(OFFLINE.into(), offline.into_bytes());
-        let logs =
-            fs::read_to_string(root().join("docs/how-we-know.md")).context("no how-we-know.md")?;
-        site.files
-            .insert("how-we-know.html".into(), know::page(&logs).into_bytes());
+        for document in documents::ALL {
+            let file = format!("docs/{}.md", document.name);
+            let markdown =
+                fs::read_to_string(root().join(&file)).with_context(|| format!("no {file}"))?;
+            let page = documents::page(&document, &markdown);
+            site.files
+                .insert(format!("{}.html", document.name), page.into_bytes());
+        }
         let page_files = site.add_pkg(modules)?;
         let mut names = vec![("pkg/kvscope.js".to_owned(), page_files.entry.clone())];
         let frame_name = hashed("pkg/frame.js", frame.as_bytes());

@@ -3,7 +3,7 @@
 
 pub mod bench;
 pub mod dist;
-mod know;
+mod documents;
 mod offline;
 mod package;
 pub mod run;

@@ -20,7 +20,8 @@ use super::section::Subject;
 
 /// Will it fit.
 pub(super) fn fit() -> El {
-    section("fit", &state().text.fleet.fit_title, content)
+    let text = &state().text.fleet;
+    section("fit", &text.fit_title, &text.fit_help, content)
 }
 
 fn content(subject: Cell<Subject>) -> El {

@@ -30,6 +30,13 @@ pub(super) fn observe_nearness(element: &HtmlElement, act: impl Fn(bool) + 'stat
     });
 }
 
+/// Whether documents lie beside the page: they do where its own footer links to one.
+pub(super) fn has_documents() -> bool {
+    let document = window().and_then(|window| window.document());
+    document
+        .is_some_and(|document| matches!(document.query_selector("body > footer a"), Ok(Some(_))))
+}
+
 /// Milliseconds of a clock that only goes forward.
 pub(super) fn now_millis() -> f64 {
     window()

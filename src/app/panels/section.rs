@@ -44,10 +44,11 @@ impl Subject {
 /// Milliseconds without a change after which a section follows.
 const SETTLED_MILLIS: i32 = 60;
 
-/// A section with its title and its content, which gets what it is about.
+/// A section with its title, one statement of what it shows, and its content, which gets what it is about.
 pub(super) fn section(
     id: &'static str,
     title: &'static str,
+    statement: &'static str,
     content: impl Fn(Cell<Subject>) -> El + Send + 'static,
 ) -> El {
     let state = state();
@@ -97,6 +98,7 @@ pub(super) fn section(
         .testid(format!("section-{id}"))
         .reference(holder)
         .child(el("h2").text(title))
+        .child(el("p").class("dim").text(statement))
         .child(
             el("ul")
                 .class("notes")
@@ -110,6 +112,17 @@ pub(super) fn section(
                 ().into_any()
             }
         }))
+}
+
+/// A link to a document that lies beside the page; nothing where the page is served without it.
+pub(super) fn document(address: &'static str, text: &'static str) -> El {
+    let link = el("a")
+        .attr("href", address)
+        .attr("target", "_blank")
+        .text(text);
+    el("p")
+        .flag_with("hidden", || !near::has_documents())
+        .child(link)
 }
 
 /// Whether a section shows what is wrong with a setting. What belongs to none is named with the simulation.

@@ -11,7 +11,7 @@ use web_sys::{DragEvent, Event, File, HtmlInputElement};
 use super::controls::Controls;
 use super::figure::figure;
 use super::near;
-use super::section::{Subject, section};
+use super::section::{Subject, document, section};
 use crate::app::browser;
 use crate::app::cell::{Cell, Derived};
 use crate::app::el::{El, button, el};
@@ -218,7 +218,8 @@ impl Simulator {
 
 /// Many requests.
 pub(super) fn serve() -> El {
-    section("serve", &state().text.fleet.serve_title, content)
+    let text = &state().text.fleet;
+    section("serve", &text.serve_title, &text.serve_help, content)
 }
 
 fn content(subject: Cell<Subject>) -> El {
@@ -291,7 +292,7 @@ fn content(subject: Cell<Subject>) -> El {
             .child(button(&state.text.panels.download_csv, save)),
     );
     el("div")
-        .child(el("p").class("dim").text(&text.serve_help))
+        .child(document("serving.html", &text.serve_document))
         .child(
             el("div")
                 .class("beside")

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::controls::Controls;
 use super::figure::figure;
-use super::section::{Subject, section};
+use super::section::{Subject, document, section};
 use crate::app::cell::{Cell, Derived};
 use crate::app::el::{El, el};
 use crate::app::state::state;
@@ -17,7 +17,8 @@ use crate::view::text::fill;
 
 /// Speed and price.
 pub(super) fn speed() -> El {
-    section("speed", &state().text.fleet.speed_title, content)
+    let text = &state().text.fleet;
+    section("speed", &text.speed_title, &text.speed_help, content)
 }
 
 fn content(subject: Cell<Subject>) -> El {
@@ -64,6 +65,7 @@ fn content(subject: Cell<Subject>) -> El {
                         .attr("aria-label", &*state.text.fleet.speed_chart_title)
                         .html_with(times),
                 )
+                .child(document("measured.html", &state.text.fleet.speed_document))
                 .child(constants()),
         )
         .child(

@@ -14,7 +14,8 @@ use crate::view::fleet::turns as said;
 
 /// After the answer.
 pub(super) fn turns() -> El {
-    section("turns", &state().text.fleet.turns_title, content)
+    let text = &state().text.fleet;
+    section("turns", &text.turns_title, &text.turns_help, content)
 }
 
 fn content(subject: Cell<Subject>) -> El {

@@ -7,6 +7,7 @@ texts! {
     /// Panels of a fleet. The label of a setting has the setting's key with `_` for its dot.
     pub struct FleetText {
         fit_title: "Will it fit",
+        fit_help: "The verdict by memory and by what engines refuse, changes that help, and every accelerator on which it runs.",
         fit_yes: "It fits on {gpus}: {spare} to spare on each GPU, and {n} such {n?request|requests} at once by their peak, {mean} by the mean over their life.",
         fit_no: "It does not fit on {gpus}: {missing} too much on each GPU.",
         fit_refused: "It does not run: {reasons}.",
@@ -36,6 +37,8 @@ texts! {
         fitting_spare: "to spare on each",
 
         speed_title: "Speed and price",
+        speed_help: "Estimates, given as ranges: how long tokens take, and what a request costs from an API and on rented GPUs.",
+        speed_document: "How near the estimate is to published measurements",
         speed_chart_title: "Time per token",
         speed_subtitle: "{n} {n?request|requests} at once, each with so many tokens in the cache",
         speed_summary: "Estimated, for {n} {n?request|requests} at once on {gpus}: the first token after {ttft_low} to {ttft_high}, then a token every {start_low} to {start_high} at the start of thinking and every {end_low} to {end_high} at its end; {total_low} to {total_high} in all.",
@@ -96,6 +99,7 @@ texts! {
         price_usd: "${n}",
 
         turns_title: "After the answer",
+        turns_help: "What the next turn finds in the cache, what it computes again, and what nobody reads any more.",
         turns_chart_title: "What the next prompt finds",
         turns_subtitle: "call {n} of {of}, with whole blocks of {block} {block?token|tokens}",
         turns_summary: "At its last prompt the conversation finds in the cache {strip_reused} tokens when thinking is stripped, {preserved_reused} when it is preserved; {strip_prefilled} and {preserved_prefilled} are prefilled, of which {strip_recomputed} and {preserved_recomputed} were there before. Stripped, every answer leaves {dead} behind that no prompt will reach ({dead_thinking} of it thinking), and holds {strip_bytes} at that prompt; preserved, it holds {preserved_bytes}.",
@@ -137,7 +141,8 @@ texts! {
         serve_title: "Many requests",
         serve_chart_title: "The pool over time",
         serve_subtitle: "share of the pool by what wrote it; below, requests that run and wait",
-        serve_help: "The engine's own rules of admission and preemption over a paged pool, step by step; the same for the same seed.",
+        serve_help: "What happens when thinking doubles: the engine's own rules of admission and preemption, step by step; the same for the same seed.",
+        serve_document: "The rules, and how near they are to real servers",
         serve_run: "Run",
         serve_cancel: "Cancel",
         serve_progress: "{done} of {total} requests done",

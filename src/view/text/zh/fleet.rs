@@ -6,6 +6,7 @@ use crate::view::text::FleetText;
 /// Panels of a fleet.
 pub(super) const FLEET: FleetText = words!(FleetText {
     fit_title: "放得下吗",
+    fit_help: "按显存和引擎的限制判断能否运行，列出有用的改动，以及所有能运行它的加速器。",
     fit_yes: "{gpus} 放得下：每块 GPU 还剩 {spare}；这样的请求按峰值可同时容纳 {n} 个，按整个过程的平均值可容纳 {mean} 个。",
     fit_no: "{gpus} 放不下：每块 GPU 多出 {missing}。",
     fit_refused: "无法运行：{reasons}。",
@@ -35,6 +36,8 @@ pub(super) const FLEET: FleetText = words!(FleetText {
     fitting_spare: "每块剩余",
 
     speed_title: "速度与价格",
+    speed_help: "都是估计，以范围给出：每个 token 要多久，一个请求用 API 和用租来的 GPU 各花多少钱。",
+    speed_document: "估计值与公开实测有多接近",
     speed_chart_title: "每个 token 的时间",
     speed_subtitle: "同时 {n} 个请求，每个在缓存中有这么多 token",
     speed_summary: "估计：{gpus} 上同时 {n} 个请求时，第一个 token 在 {ttft_low} 到 {ttft_high} 之后出现；思考开始时每个 token 用 {start_low} 到 {start_high}，思考结束时用 {end_low} 到 {end_high}；总共 {total_low} 到 {total_high}。",
@@ -95,6 +98,7 @@ pub(super) const FLEET: FleetText = words!(FleetText {
     price_usd: "${n}",
 
     turns_title: "回答之后",
+    turns_help: "下一轮能在缓存里找到什么，要重新计算什么，还有什么再也没人读。",
     turns_chart_title: "下一个提示词能找到什么",
     turns_subtitle: "第 {n} 次调用，共 {of} 次，按每块 {block} 个 token 的整块计",
     turns_summary: "在对话的最后一个提示词处，剥除思考时能在缓存中找到 {strip_reused} 个 token，保留思考时能找到 {preserved_reused} 个；要预填充的分别是 {strip_prefilled} 和 {preserved_prefilled} 个，其中 {strip_recomputed} 和 {preserved_recomputed} 个本来已有。剥除时，每个回答留下 {dead} 再也够不到的缓存（其中思考占 {dead_thinking}），此时占用 {strip_bytes}；保留时占用 {preserved_bytes}。",
@@ -136,7 +140,8 @@ pub(super) const FLEET: FleetText = words!(FleetText {
     serve_title: "许多请求",
     serve_chart_title: "缓存池随时间的变化",
     serve_subtitle: "按写入者划分的池占用；下面是运行和等待的请求",
-    serve_help: "引擎自己的准入与抢占规则，在分页的池上一步一步进行；同样的种子得到同样的结果。",
+    serve_help: "思考加倍会怎样：按引擎自己的接纳与抢占规则一步步模拟；种子相同，结果相同。",
+    serve_document: "这些规则，以及它们与真实服务器有多接近",
     serve_run: "运行",
     serve_cancel: "取消",
     serve_progress: "{total} 个请求已完成 {done} 个",

@@ -1,37 +1,75 @@
-//! `how-we-know.html`: the posted logs of `docs/how-we-know.md` as a page of their own, folded by engine. It has no scripts.
+//! Documents of `docs` as pages of their own, which have no scripts: what engines printed, what was measured, how the
+//! simulator works.
 
 use std::fmt::Write;
 
-/// The page.
-pub(crate) fn page(markdown: &str) -> String {
+/// A document.
+pub(crate) struct Document {
+    /// Its name in `docs`, without `.md`, and in `dist`, without `.html`.
+    pub(crate) name: &'static str,
+    /// What links to it say.
+    label: &'static str,
+    /// Whether its sections are folded, because they are long.
+    is_folded: bool,
+}
+
+/// Every document that is a page.
+pub(crate) const ALL: [Document; 3] = [
+    Document {
+        name: "how-we-know",
+        label: "How we know",
+        is_folded: true,
+    },
+    Document {
+        name: "measured",
+        label: "Measured against estimated",
+        is_folded: true,
+    },
+    Document {
+        name: "serving",
+        label: "Many requests",
+        is_folded: false,
+    },
+];
+
+/// The page of a document.
+pub(crate) fn page(document: &Document, markdown: &str) -> String {
     let policy =
         "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'";
+    let others = ALL.iter().filter(|other| other.name != document.name);
+    let links: String = others
+        .map(|other| format!("<a href=\"{}.html\">{}</a>\n", other.name, other.label))
+        .collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <title>How we know: KVscope beside what engines printed</title>\n\
+         <title>{}: KVscope</title>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <link rel=\"stylesheet\" href=\"how-we-know.css\">\n</head>\n<body>\n\
-         <header><a href=\"index.html\">KVscope</a></header>\n<main>\n{}</main>\n</body>\n</html>\n",
-        body(markdown)
+         <link rel=\"stylesheet\" href=\"document.css\">\n</head>\n<body>\n\
+         <header><a href=\"index.html\">KVscope</a>\n<nav>\n{links}</nav></header>\n<main>\n{}</main>\n</body>\n</html>\n",
+        document.label,
+        body(markdown, document.is_folded)
     )
 }
 
-/// What of Markdown the document uses: headings, paragraphs and tables; a section of the second level is folded.
-fn body(markdown: &str) -> String {
+/// What of Markdown the documents use: headings, paragraphs, lists and tables. A section of the second level may be folded.
+fn body(markdown: &str, is_folded: bool) -> String {
     let mut sections = markdown.split("\n## ");
     let mut res = blocks(sections.next().unwrap_or_default());
     for section in sections {
         let (title, rest) = section.split_once('\n').unwrap_or((section, ""));
+        let (title, content) = (inline(title), blocks(rest));
+        if !is_folded {
+            let _ = write!(res, "<h2>{title}</h2>\n{content}");
+            continue;
+        }
         let count = |start: &str| rest.lines().filter(|line| line.starts_with(start)).count();
         // Of each table the head and the line under it are no rows.
         let n_rows = count("| ") - 2 * count("| ---");
         let _ = write!(
             res,
-            "<details>\n<summary><h2>{}</h2> {n_rows} rows</summary>\n{}</details>\n",
-            inline(title),
-            blocks(rest)
+            "<details>\n<summary><h2>{title}</h2> {n_rows} rows</summary>\n{content}</details>\n"
         );
     }
     res
@@ -46,11 +84,29 @@ fn blocks(markdown: &str) -> String {
             let _ = writeln!(res, "<h1>{}</h1>", inline(title));
         } else if block.starts_with('|') {
             res += &table(block);
+        } else if let Some((before, list)) = list(block) {
+            if !before.is_empty() {
+                let _ = writeln!(res, "<p>{}</p>", inline(&before.replace('\n', " ")));
+            }
+            let items = list.map(|item| format!("<li>{}</li>\n", inline(item)));
+            let _ = writeln!(res, "<ul>\n{}</ul>", items.collect::<String>());
         } else if !block.is_empty() {
             let _ = writeln!(res, "<p>{}</p>", inline(&block.replace('\n', " ")));
         }
     }
     res
+}
+
+/// The lines before a list, and its points, each of one line.
+fn list(block: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
+    let start = if block.starts_with("- ") {
+        0
+    } else {
+        block.find("\n- ")? + 1
+    };
+    let (before, points) = block.split_at(start);
+    let points = points.lines().map(|line| line.trim_start_matches("- "));
+    Some((before.trim_end(), points))
 }
 
 fn table(block: &str) -> String {
@@ -138,15 +194,13 @@ fn linked(text: &str) -> String {
     while let Some((before, after)) = rest.split_once('[') {
         res += before;
         let link = after
-            .split_once("](http")
+            .split_once("](")
             .filter(|(name, _)| !name.contains('['))
-            .and_then(|(name, after)| Some((name, after.split_once(')')?)));
+            .and_then(|(name, after)| Some((name, after.split_once(')')?)))
+            .and_then(|(name, (address, after))| Some((name, href(address)?, after)));
         match link {
-            Some((name, (address, after))) => {
-                let _ = write!(
-                    res,
-                    "<a href=\"http{address}\" rel=\"noreferrer\">{name}</a>"
-                );
+            Some((name, address, after)) => {
+                let _ = write!(res, "<a href=\"{address}\" rel=\"noreferrer\">{name}</a>");
                 rest = after;
             }
             None => {
@@ -156,6 +210,16 @@ fn linked(text: &str) -> String {
         }
     }
     res + rest
+}
+
+/// Where a link leads: to another site, or to a document that is a page.
+fn href(address: &str) -> Option<String> {
+    if address.starts_with("http") {
+        return Some(address.to_owned());
+    }
+    let name = address.strip_suffix(".md")?;
+    let is_page = ALL.iter().any(|document| document.name == name);
+    is_page.then(|| format!("{name}.html"))
 }
 
 #[cfg(test)]
@@ -175,6 +239,11 @@ mod tests {
                 "<p><a href=\"https://x.org/?a=1&amp;b=2\" rel=\"noreferrer\">a b</a>, [c] and &lt;script&gt;</p>\n",
             ),
             (
+                "a:\n- b\n- [c](measured.md), [d](e.md)",
+                "<p>a:</p>\n<ul>\n<li>b</li>\n\
+                 <li><a href=\"measured.html\" rel=\"noreferrer\">c</a>, [d](e.md)</li>\n</ul>\n",
+            ),
+            (
                 "x\n\n## A\n\n| a | b |\n| --- | --- |\n| 1 \\| 2 | 3 |\n\n### B\n\n## C",
                 "<p>x</p>\n<details>\n<summary><h2>A</h2> 1 rows</summary>\n\
                  <div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">\n<table>\n<thead>\n\
@@ -183,34 +252,58 @@ mod tests {
                  <h3>B</h3>\n</details>\n<details>\n<summary><h2>C</h2> 0 rows</summary>\n</details>\n",
             ),
         ] {
-            assert_eq!(body(text), expected, "{text}");
+            assert_eq!(body(text, true), expected, "{text}");
         }
     }
 
     #[test]
-    fn the_document_is_whole() {
-        let path = crate::root().join("docs/how-we-know.md");
-        let markdown = std::fs::read_to_string(path).expect("it is there");
-        let page = page(&markdown);
-        let n_rows = markdown
-            .lines()
-            .filter(|line| line.starts_with("| "))
-            .count();
-        let n_heads = markdown
-            .lines()
-            .filter(|line| line.starts_with("| ---"))
-            .count();
-        assert_eq!(page.matches("<tr>").count(), n_rows - n_heads);
+    fn sections_may_stand_open() {
         assert_eq!(
-            page.matches("<details>").count(),
-            markdown.matches("\n## ").count()
+            body("x\n\n## A\n\nb", false),
+            "<p>x</p>\n<h2>A</h2>\n<p>b</p>\n"
         );
-        assert_eq!(
-            page.matches("](http").count(),
-            0,
-            "a link was not understood"
-        );
-        let style = ["<script", "style=", "**"];
-        assert!(style.iter().all(|part| !page.contains(part)), "it is plain");
+    }
+
+    #[test]
+    fn the_documents_are_whole() {
+        for document in ALL {
+            let path = crate::root()
+                .join("docs")
+                .join(document.name)
+                .with_extension("md");
+            let markdown = std::fs::read_to_string(path).expect("it is there");
+            let page = page(&document, &markdown);
+            let count = |start: &str| {
+                let lines = markdown.lines().filter(|line| line.starts_with(start));
+                lines.count()
+            };
+            let name = document.name;
+            assert_eq!(
+                page.matches("<tr>").count(),
+                count("| ") - count("| ---"),
+                "{name}"
+            );
+            assert_eq!(page.matches("<li>").count(), count("- "), "{name}");
+            let sections = if document.is_folded {
+                "<details>"
+            } else {
+                "<h2>"
+            };
+            assert_eq!(
+                page.matches(sections).count(),
+                markdown.matches("\n## ").count(),
+                "{name}"
+            );
+            assert_eq!(
+                page.matches("](").count(),
+                0,
+                "{name}: a link was not understood"
+            );
+            let style = ["<script", "style=", "**"];
+            assert!(
+                style.iter().all(|part| !page.contains(part)),
+                "{name} is plain"
+            );
+        }
     }
 }
