@@ -126,6 +126,11 @@ pub(crate) async fn concept_opens(page: &Page<'_>) -> Result<()> {
     page.find("concept-open").await?.click().await?;
     page.until("document.activeElement.dataset.testid === 'concept'")
         .await?;
+    // The sections above it are filled when they come near, and it stays where it is.
+    page.until("document.querySelector(\"[data-testid='section-serve'] figure svg\")")
+        .await?;
+    page.until("Math.abs(document.querySelector(\"[data-testid='concept']\").getBoundingClientRect().top) < 40")
+        .await?;
     let parts = page
         .eval("[...document.querySelectorAll(\"[data-testid='concept'] details\")].map((part) => (part.open = true, part.dataset.testid))")
         .await?;

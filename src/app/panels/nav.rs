@@ -2,7 +2,7 @@
 
 use leptos::prelude::event_target_value;
 
-use crate::app::browser;
+use super::near;
 use crate::app::el::{El, button, el};
 use crate::app::state::state;
 use crate::view::text::LANGUAGES;
@@ -39,8 +39,10 @@ pub(crate) fn nav() -> El {
                 .testid("predict-open"),
         )
         .child(
-            button(&text.concept, move || browser::go_to(&state.id("concept")))
-                .testid("concept-open"),
+            button(&text.concept, move || {
+                near::go_and_stay(&state.id("concept"))
+            })
+            .testid("concept-open"),
         )
         .child(language())
 }

@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{File, HtmlElement};
 
-use crate::app::browser::window;
+use crate::app::browser::{self, window};
 
 /// Calls `act` with whether `element` is in or near the viewport, until the owner is disposed.
 pub(super) fn observe_nearness(element: &HtmlElement, act: impl Fn(bool) + 'static) {
@@ -28,6 +28,27 @@ pub(super) fn observe_nearness(element: &HtmlElement, act: impl Fn(bool) + 'stat
     on_cleanup(move || {
         kept.with_value(|(observer, _)| observer.disconnect());
     });
+}
+
+/// Scrolls to the element with this id, and keeps it where it is while what stands above it is filled, until the reader does
+/// something.
+pub(super) fn go_and_stay(id: &str) {
+    browser::go_to(id);
+    let document = window().and_then(|window| window.document());
+    let found =
+        document.and_then(|document| Some((document.body()?, document.get_element_by_id(id)?)));
+    let (Some(window), Some((body, element))) = (window(), found) else {
+        return;
+    };
+    let resized = Closure::<dyn FnMut()>::new(move || element.scroll_into_view()).into_js_value();
+    let Ok(observer) = web_sys::ResizeObserver::new(resized.unchecked_ref()) else {
+        return;
+    };
+    observer.observe(&body);
+    let stop = Closure::<dyn FnMut()>::new(move || observer.disconnect()).into_js_value();
+    for act in ["wheel", "pointerdown", "keydown", "touchstart"] {
+        let _listening = window.add_event_listener_with_callback(act, stop.unchecked_ref());
+    }
 }
 
 /// Whether documents lie beside the page: they do where its own footer links to one.

@@ -163,7 +163,7 @@ pub fn error(error: &ServeError, messages: &Messages) -> String {
             &[
                 ("key", key),
                 ("median", &count(*median)),
-                ("p95", &count(*p95)),
+                ("high", &count(*p95)),
             ],
         ),
         ServeError::NoOutput => text.serve_error_no_output.to_string(),

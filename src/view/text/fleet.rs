@@ -161,7 +161,7 @@ texts! {
         serve_refused_step: "{n} tokens do not fit in one step of {max}",
         serve_error_bounds: "{key} is {given}, but must be from {min} to {max}",
         serve_error_rate: "requests_per_second is {given}, but must be from 0.000001 to 1000000",
-        serve_error_spread: "the 95th percentile of {key} is {p95}, below the median of {median}; exchange them",
+        serve_error_spread: "the 95th percentile of {key} is {high}, below the median of {median}; exchange them",
         serve_error_no_output: "requests have neither thinking nor answer tokens; give at least one output token",
         serve_error_tokens: "after {n} {n?request|requests} there are more than {max} tokens, the most that are simulated; take fewer or shorter requests",
         serve_error_trace_long: "the trace is too long ({given}, at most {max}); cut it to the part of interest",

@@ -160,7 +160,7 @@ pub(super) const FLEET: FleetText = words!(FleetText {
     serve_refused_step: "{n} 个 token 放不进最多 {max} 个的一步",
     serve_error_bounds: "{key} 为 {given}，但必须在 {min} 到 {max} 之间",
     serve_error_rate: "requests_per_second 为 {given}，但必须在 0.000001 到 1000000 之间",
-    serve_error_spread: "{key} 的第 95 百分位数为 {p95}，低于中位数 {median}；请对调",
+    serve_error_spread: "{key} 的第 95 百分位数为 {high}，低于中位数 {median}；请对调",
     serve_error_no_output: "请求既没有思考 token 也没有回答 token；请至少给一个输出 token",
     serve_error_tokens: "到第 {n} 个请求时，token 总数已超过可模拟的上限 {max}；请减少请求数或缩短请求",
     serve_error_trace_long: "请求记录太长（{given}，上限 {max}）；请只截取关心的部分",
