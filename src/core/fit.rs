@@ -16,7 +16,11 @@ pub fn largest(max: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     if !holds(0) {
         return None;
     }
-    let (mut low, mut high) = (0, max);
+    // Most often a limit ends the search, and not memory.
+    if holds(max) {
+        return Some(max);
+    }
+    let (mut low, mut high) = (0, max - 1);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
         if holds(middle) {

@@ -436,7 +436,7 @@ pub fn report(scenario: &Scenario) -> Report {
         data_parallel_size: scenario.data_parallel_size,
     };
     let engine = engines::report(&setup);
-    let warnings = warnings(&setup, &budget, &kv_cache, &hbm, refusals);
+    let warnings = warnings(&setup, &budget, &model, &kv_cache, &hbm, refusals);
     #[cfg(feature = "doors")]
     let assumptions = assumptions(&setup, &budget, &groups, tokens.total);
     let speed = speed_report(&setup, &speed_inputs, &constants);
@@ -661,7 +661,7 @@ fn hbm(setup: &Setup<'_>, request: &Request, budget: &Budget) -> HbmReport {
     let num_seqs = setup.seqs_per_replica();
     let one = setup.per_gpu(request);
     let kv_held_bytes = one.of_requests(num_seqs);
-    let kv_reserved_bytes = engines::reserved_bytes(setup, request, num_seqs);
+    let kv_reserved_bytes = setup.reserved_bytes();
     let is_pool = setup.scenario.engine.kind != EngineKind::LlamaCpp;
     // The shared prefix is stored once, so the prompts take what the other phases leave of the whole.
     let (thinking, answer, state) = (
@@ -713,7 +713,7 @@ fn fit_report(
             / u128::from(kv_cache.mean_bytes.0)
     };
     FitReport {
-        fits: setup.shortfall() <= 0,
+        fits: setup.fits(),
         verdict,
         max_concurrency,
         max_concurrency_mean: u64::try_from(by_mean).unwrap_or(u64::MAX),
@@ -728,14 +728,14 @@ fn fit_report(
         max_thinking_tokens,
         is_limited_by_context: fit::longest_sequence(setup.scenario)
             .is_some_and(|longest| max_thinking_tokens == Some(longest.minus(taken))),
-        min_tensor_parallel_size: Setup::smallest_fitting(setup.scenario)
-            .map(|setup| setup.tensor_parallel_size),
+        min_tensor_parallel_size: setup.smallest_fitting_size(),
     }
 }
 
 fn warnings(
     setup: &Setup<'_>,
     budget: &Budget,
+    whole: &ModelReport,
     kv_cache: &KvCacheReport,
     hbm: &HbmReport,
     refusals: Vec<Warning>,
@@ -834,7 +834,7 @@ fn warnings(
     if kv_cache.bytes_per_token == Bytes::ZERO && !has_window {
         res.push(Warning::NothingGrows);
     }
-    if setup.whole_weight_bytes() == Bytes::ZERO && !model.layers.is_empty() {
+    if whole.weight_bytes == Bytes::ZERO && !model.layers.is_empty() {
         res.push(Warning::WeightsUnknown);
     } else if !model.weights.is_counted() {
         res.push(Warning::WeightsNotCounted);

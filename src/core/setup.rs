@@ -1,5 +1,7 @@
 //! A scenario made concrete: the model's layers on the GPUs they run on, and the bytes that requests keep there.
 
+use std::cell::OnceCell;
+
 use super::engines;
 use super::layer::{CacheFormats, LayerKind, Rows};
 use super::model::{LayerGroup, ModelConfig};
@@ -195,6 +197,9 @@ pub struct Setup<'a> {
     pub stages: Vec<Vec<LayerGroup>>,
     /// How the engine lays its caches out.
     pub(super) plan: engines::Plan,
+    budget: OnceCell<Budget>,
+    own: OnceCell<PhaseBytes>,
+    reserved: OnceCell<Bytes>,
 }
 
 /// Tensor parallel sizes that `auto` tries.
@@ -216,12 +221,7 @@ impl<'a> Setup<'a> {
         match scenario.tensor_parallel_size {
             ParallelSize::Fixed(size) => Self::with_tensor_parallel(scenario, size),
             ParallelSize::Auto => Self::smallest(scenario, |setup| {
-                let budget = setup.budget();
-                if budget.is_pool_given {
-                    0 <= budget.left
-                } else {
-                    setup.shortfall() <= 0
-                }
+                0 <= setup.budget().left && (setup.budget().is_pool_given || setup.fits())
             })
             .unwrap_or_else(|| {
                 let largest = auto_sizes(scenario).last().unwrap_or(1);
@@ -232,7 +232,19 @@ impl<'a> Setup<'a> {
 
     /// The smallest power of two up to 64 that engines accept and on which the scenario fits, by its bytes.
     pub fn smallest_fitting(scenario: &'a Scenario) -> Option<Self> {
-        Self::smallest(scenario, |setup| setup.shortfall() <= 0)
+        Self::smallest(scenario, Self::fits)
+    }
+
+    /// [`Self::smallest_fitting`] of this scenario, which may be what [`Self::new`] has found already.
+    pub fn smallest_fitting_size(&self) -> Option<u32> {
+        let engine = &self.scenario.engine;
+        let is_pool_given = engine.available_kv_cache_bytes.is_some()
+            || engine.num_blocks.is_some()
+            || engine.num_tokens.is_some();
+        if self.scenario.tensor_parallel_size == ParallelSize::Auto && !is_pool_given {
+            return self.fits().then_some(self.tensor_parallel_size);
+        }
+        Self::smallest_fitting(self.scenario).map(|setup| setup.tensor_parallel_size)
     }
 
     fn smallest(scenario: &'a Scenario, serves: fn(&Self) -> bool) -> Option<Self> {
@@ -262,6 +274,9 @@ impl<'a> Setup<'a> {
             tensor_parallel_size: tensor_parallel_size.max(1),
             plan,
             stages,
+            budget: OnceCell::new(),
+            own: OnceCell::new(),
+            reserved: OnceCell::new(),
         }
     }
 
@@ -306,12 +321,29 @@ impl<'a> Setup<'a> {
 
     /// Bytes that one request keeps on the fullest GPU, by phase.
     pub fn per_gpu(&self, request: &Request) -> PhaseBytes {
+        // Everything asks for the scenario's own request.
+        if *request == Request::of(self.scenario) {
+            *self.own.get_or_init(|| self.fullest(request))
+        } else {
+            self.fullest(request)
+        }
+    }
+
+    fn fullest(&self, request: &Request) -> PhaseBytes {
         self.stages
             .iter()
             .map(|groups| request.phase_bytes(groups, self.formats))
             .max_by_key(PhaseBytes::total)
             .unwrap_or_default()
             .shared_by(engines::gpus_per_sequence(self.scenario))
+    }
+
+    /// Bytes that the engine reserves for the scenario's requests on the fullest GPU.
+    pub fn reserved_bytes(&self) -> Bytes {
+        *self.reserved.get_or_init(|| {
+            let request = Request::of(self.scenario);
+            engines::reserved_bytes(self, &request, self.seqs_per_replica())
+        })
     }
 
     /// Bytes that `num_seqs` requests keep on the fullest GPU.
@@ -321,6 +353,10 @@ impl<'a> Setup<'a> {
 
     /// The memory of the fullest GPU.
     pub fn budget(&self) -> Budget {
+        *self.budget.get_or_init(|| self.divide())
+    }
+
+    fn divide(&self) -> Budget {
         let (scenario, defaults) = (self.scenario, engines::defaults(self.scenario.engine.kind));
         let weights = self.weight_bytes();
         let activations = scenario.activation_bytes.unwrap_or(defaults.activations);
@@ -384,14 +420,19 @@ impl<'a> Setup<'a> {
     /// Bytes by which the scenario's requests, as the engine reserves them, exceed what they may use; negative: to spare.
     pub fn shortfall(&self) -> i64 {
         let budget = self.budget();
-        let reserved =
-            engines::reserved_bytes(self, &Request::of(self.scenario), self.seqs_per_replica());
         let available = if budget.is_pool_given {
             i128::from(budget.pool.0)
         } else {
             i128::from(budget.left)
         };
-        i64::try_from(i128::from(reserved.0) - available).unwrap_or(i64::MAX)
+        i64::try_from(i128::from(self.reserved_bytes().0) - available).unwrap_or(i64::MAX)
+    }
+
+    /// Whether the scenario's requests fit.
+    pub fn fits(&self) -> bool {
+        let budget = self.budget();
+        // Weights alone rule most splits out, and what requests reserve takes longer to work out.
+        (budget.is_pool_given || 0 <= budget.left) && self.shortfall() <= 0
     }
 }
 

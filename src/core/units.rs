@@ -153,9 +153,11 @@ impl ElementFormat {
 
     /// Bytes of `elements` elements, without what lies beside them. Exact for whole blocks, else rounded up.
     pub fn bytes(&self, elements: u64) -> Bytes {
-        let res = (u128::from(elements) * u128::from(self.block_bytes))
-            .div_ceil(u128::from(self.block_elements.max(1)));
-        Bytes(u64::try_from(res).unwrap_or(u64::MAX))
+        Bytes(scaled(
+            elements,
+            u64::from(self.block_bytes),
+            u64::from(self.block_elements),
+        ))
     }
 
     /// Bytes of `rows` rows of `heads × width` elements, with their scales.
@@ -377,6 +379,19 @@ impl fmt::Display for Share {
         let fraction = fraction.trim_end_matches('0');
         let point = if fraction.is_empty() { "" } else { "." };
         write!(f, "{}{point}{fraction}", self.0 / Self::ONE.0)
+    }
+}
+
+/// `number × factor ÷ divisor`, rounded up; `u64::MAX` when it is more. A divisor of zero counts as one.
+pub fn scaled(number: u64, factor: u64, divisor: u64) -> u64 {
+    match number.checked_mul(factor) {
+        // Most formats have blocks of one element, and a division takes longer than everything else here.
+        Some(product) if divisor <= 1 => product,
+        Some(product) => product.div_ceil(divisor),
+        None => {
+            let product = u128::from(number) * u128::from(factor);
+            u64::try_from(product.div_ceil(u128::from(divisor.max(1)))).unwrap_or(u64::MAX)
+        }
     }
 }
 

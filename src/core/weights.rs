@@ -1,6 +1,6 @@
 //! Parameters counted from the dimensions, and the bytes of storing them.
 
-use super::units::{Bytes, ElementFormat, Scale, formats};
+use super::units::{Bytes, ElementFormat, Scale, formats, scaled};
 
 /// What a part of the weights is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +44,11 @@ impl WeightKind {
         Self::Router,
         Self::Norm,
     ];
+
+    /// Whether a token uses it only in the experts that it is sent to.
+    pub fn is_routed(self) -> bool {
+        matches!(self, Self::RoutedExperts | Self::RoutedExpertBiases)
+    }
 }
 
 /// Where a part lies when layers are spread over pipeline stages.
@@ -80,8 +85,10 @@ impl WeightPart {
     pub fn num_params_per_rank(&self, tensor_parallel_size: u32) -> u64 {
         let units = self.shard_units.max(1);
         let held = units.div_ceil(u64::from(tensor_parallel_size.max(1)));
-        let res = (u128::from(self.num_params) * u128::from(held)).div_ceil(u128::from(units));
-        u64::try_from(res).unwrap_or(u64::MAX)
+        if held == units {
+            return self.num_params;
+        }
+        scaled(self.num_params, held, units)
     }
 }
 
@@ -166,19 +173,21 @@ impl WeightTable {
     pub fn num_params(&self) -> u64 {
         match &self.published {
             Some(published) if !self.is_counted() => published.num_params,
-            _ => self.sum(|part| part.num_params),
+            _ => self.num_params_where(|_| true),
         }
     }
 
     /// Parameters of one kind, all layers.
     pub fn num_params_of(&self, kind: WeightKind) -> u64 {
-        self.sum(|part| {
-            if part.kind == kind {
-                part.num_params
-            } else {
-                0
-            }
-        })
+        self.num_params_where(|part| part.kind == kind)
+    }
+
+    fn num_params_where(&self, is_counted: impl Fn(&WeightPart) -> bool) -> u64 {
+        self.counted()
+            .filter(|(part, _)| is_counted(part))
+            .fold(0, |sum, (part, count)| {
+                part.num_params.saturating_mul(count).saturating_add(sum)
+            })
     }
 
     /// Parameters that one token uses: all but the routed experts it is not sent to, and but the tables of which it reads
@@ -189,13 +198,19 @@ impl WeightTable {
                 published.num_active_params.unwrap_or(published.num_params)
             });
         }
-        let routed = self
-            .num_params_of(WeightKind::RoutedExperts)
-            .saturating_add(self.num_params_of(WeightKind::RoutedExpertBiases));
+        let (mut all, mut looked_up, mut routed) = (0_u64, 0_u64, 0_u64);
+        for (part, count) in self.counted() {
+            let num_params = part.num_params.saturating_mul(count);
+            all = all.saturating_add(num_params);
+            if part.kind == WeightKind::PerLayerEmbedding {
+                looked_up = looked_up.saturating_add(num_params);
+            } else if part.kind.is_routed() {
+                routed = routed.saturating_add(num_params);
+            }
+        }
         let used = u128::from(routed) * u128::from(self.num_experts_per_tok)
             / u128::from(self.num_experts.max(1));
-        self.num_params()
-            .saturating_sub(self.num_params_of(WeightKind::PerLayerEmbedding))
+        all.saturating_sub(looked_up)
             .saturating_sub(routed)
             .saturating_add(u64::try_from(used).unwrap_or(u64::MAX))
     }
@@ -208,13 +223,15 @@ impl WeightTable {
         if !self.is_counted() {
             return format.mlp.bytes(self.num_params());
         }
-        Bytes(self.sum(|part| format.of(part).bytes(part.num_params).0))
+        self.counted()
+            .map(|(part, count)| format.of(part).bytes(part.num_params).times(count))
+            .sum()
     }
 
-    /// The sum over the whole model of a value of each part.
-    fn sum(&self, value: impl Fn(&WeightPart) -> u64) -> u64 {
+    /// Each part with how often the whole model has it.
+    pub fn counted(&self) -> impl Iterator<Item = (&WeightPart, u64)> {
         let counts = self.layers_per_group(0, self.layers.len());
-        self.parts.iter().fold(0, |sum, part| {
+        self.parts.iter().map(move |part| {
             let count = match part.place {
                 Place::Layer(group) => counts.get(group).copied().unwrap_or(0),
                 Place::FirstStage
@@ -222,7 +239,7 @@ impl WeightTable {
                 | Place::FirstAndLastStage
                 | Place::EveryStage => 1,
             };
-            value(part).saturating_mul(count).saturating_add(sum)
+            (part, count)
         })
     }
 
@@ -276,11 +293,10 @@ impl WeightTable {
 
     /// How many of the layers `from..to` are of each group.
     fn layers_per_group(&self, from: usize, to: usize) -> Vec<u64> {
-        let mut res = Vec::new();
-        for group in self.layers.iter().take(to).skip(from) {
-            if res.len() <= *group {
-                res.resize(*group + 1, 0);
-            }
+        let layers = self.layers.get(from..to).unwrap_or_default();
+        let n_groups = layers.iter().max().map_or(0, |last| last + 1);
+        let mut res = vec![0; n_groups];
+        for group in layers {
             if let Some(count) = res.get_mut(*group) {
                 *count += 1;
             }
@@ -492,21 +508,23 @@ pub const WEIGHT_FORMATS: &[WeightFormat] = &[
 
 /// The weight format with this id, in any case, or with a name that files and engines use for it.
 pub fn weight_format(id: &str) -> Option<WeightFormat> {
-    let id = id.to_ascii_lowercase();
-    let id = match id.as_str() {
-        "bfloat16" => "bf16",
-        "fp16" | "f16" | "half" => "float16",
-        "fp32" | "f32" | "float" => "float32",
-        "fp8_e4m3" | "fp8_e5m2" => "fp8",
-        "w8a8" => "int8",
-        "awq" | "gptq" | "w4a16" => "int4",
-        "nf4" => "bnb_nf4",
-        other => other,
+    let listed = |id: &str| {
+        let mut formats = WEIGHT_FORMATS.iter();
+        formats.find(|format| format.id.eq_ignore_ascii_case(id))
     };
-    WEIGHT_FORMATS
-        .iter()
-        .find(|format| format.id == id)
-        .copied()
+    let by_another_name = || {
+        listed(match id.to_ascii_lowercase().as_str() {
+            "bfloat16" => "bf16",
+            "fp16" | "f16" | "half" => "float16",
+            "fp32" | "f32" | "float" => "float32",
+            "fp8_e4m3" | "fp8_e5m2" => "fp8",
+            "w8a8" => "int8",
+            "awq" | "gptq" | "w4a16" => "int4",
+            "nf4" => "bnb_nf4",
+            _ => return None,
+        })
+    };
+    listed(id).or_else(by_another_name).copied()
 }
 
 /// What a file says of how its weights are stored.

@@ -4,7 +4,9 @@
 use super::EngineCache;
 use super::{EngineDefaults, EngineReport};
 use crate::core::scenario::EngineKind;
-use crate::core::setup::{Request, Setup};
+#[cfg(feature = "doors")]
+use crate::core::setup::Request;
+use crate::core::setup::Setup;
 use crate::core::units::{Bytes, Tokens};
 
 /// Tokens of a block in the fact "blocks of 16": the page most engines start from.
@@ -20,14 +22,13 @@ pub const DEFAULTS: EngineDefaults = EngineDefaults {
 
 /// The exact cache as a report: one cache for each kind of layer, nothing printed.
 pub fn report(setup: &Setup<'_>) -> EngineReport {
-    let request = Request::of(setup.scenario);
     EngineReport {
         kind: setup.scenario.engine.kind.id(),
         // An engine whose layout is not established is not said to have such blocks.
         block_size: (setup.scenario.engine.kind == EngineKind::Exact).then_some(BLOCK_SIZE.0),
-        reserved_bytes: setup.held_bytes(&request, setup.seqs_per_replica()),
+        reserved_bytes: setup.reserved_bytes(),
         #[cfg(feature = "doors")]
-        caches: caches(setup, &request),
+        caches: caches(setup, &Request::of(setup.scenario)),
         ..EngineReport::default()
     }
 }

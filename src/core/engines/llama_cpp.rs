@@ -335,7 +335,7 @@ pub(super) fn report(setup: &Setup<'_>, rules: &Rules) -> EngineReport {
         max_concurrency: Some(slots.max(1) as f64),
         needed_bytes: Some(rules.total(len.0, 1)),
         max_model_len_that_fits: largest(len.0, fits).map(Tokens),
-        reserved_bytes: reserved_bytes(setup, rules, &request, num_seqs),
+        reserved_bytes: setup.reserved_bytes(),
         #[cfg(feature = "doors")]
         log_lines: lines::of(rules, &caches, slots),
         #[cfg(feature = "doors")]

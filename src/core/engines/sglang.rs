@@ -385,7 +385,7 @@ pub(super) fn report(setup: &Setup<'_>, stages: &[Pools]) -> EngineReport {
         max_concurrency: Some(tokens as f64 / len.0.max(1) as f64),
         needed_bytes: Some(reserved_bytes(stages, &of_one, 1)),
         max_model_len_that_fits: Some(len.min(Tokens(tokens))),
-        reserved_bytes: reserved_bytes(stages, &Request::of(scenario), num_seqs),
+        reserved_bytes: setup.reserved_bytes(),
         #[cfg(feature = "doors")]
         log_lines: log_lines(pools, &caches, slots),
         #[cfg(feature = "doors")]

@@ -180,7 +180,7 @@ pub(super) fn report(setup: &Setup<'_>, pools: &[Pool]) -> EngineReport {
         max_concurrency: Some(tokens as f64 / len.0.max(1) as f64),
         needed_bytes: Some(reserved_bytes(pools, &of_one, 1)),
         max_model_len_that_fits: Some(len.min(Tokens(tokens))),
-        reserved_bytes: reserved_bytes(pools, &Request::of(scenario), num_seqs),
+        reserved_bytes: setup.reserved_bytes(),
         #[cfg(feature = "doors")]
         caches: caches(pool, tokens, num_seqs),
         #[cfg(feature = "doors")]

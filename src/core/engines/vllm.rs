@@ -195,7 +195,6 @@ pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
     let legacy = (num_blocks / layout.num_groups().max(1))
         .saturating_mul(layout.smallest_block())
         .saturating_mul(context_parallel_size(setup));
-    let request = Request::of(setup.scenario);
     EngineReport {
         kind: setup.scenario.engine.kind.id(),
         block_size: layout.attention().map(|kind| kind.block_size),
@@ -205,7 +204,7 @@ pub(super) fn report(setup: &Setup<'_>, layout: &Layout) -> EngineReport {
         max_concurrency: Some(concurrency(num_blocks, needed)),
         needed_bytes: Some(needed_bytes),
         max_model_len_that_fits: max_len,
-        reserved_bytes: reserved_bytes(layout, &request, setup.seqs_per_replica()),
+        reserved_bytes: setup.reserved_bytes(),
         #[cfg(feature = "doors")]
         caches: caches(layout, num_blocks),
         #[cfg(feature = "doors")]

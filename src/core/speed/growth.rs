@@ -31,16 +31,28 @@ impl Growth {
 
     /// The value at `tokens`.
     pub fn at(&self, tokens: f64) -> f64 {
+        self.line(tokens).at(tokens)
+    }
+
+    /// The line that `tokens` lie on: its own from the bend before, which is not on it, to the bend after.
+    pub(super) fn line(&self, tokens: f64) -> Line {
         let idx = self
             .knots
             .partition_point(|(n, _)| (*n as f64) < tokens)
             .clamp(1, self.knots.len().saturating_sub(1).max(1));
         match (self.knots.get(idx - 1), self.knots.get(idx)) {
-            (Some((n0, v0)), Some((n1, v1))) => {
-                v0 + (v1 - v0) * (tokens - *n0 as f64) / (n1.saturating_sub(*n0)).max(1) as f64
-            }
-            (Some((_, v0)), None) => *v0,
-            _ => 0.0,
+            (Some((n0, v0)), Some((n1, v1))) => Line {
+                start: *n0 as f64,
+                value: *v0,
+                rise: v1 - v0,
+                tokens: (n1.saturating_sub(*n0)).max(1) as f64,
+            },
+            (first, _) => Line {
+                start: 0.0,
+                value: first.map_or(0.0, |(_, v0)| *v0),
+                rise: 0.0,
+                tokens: 1.0,
+            },
         }
     }
 
@@ -75,6 +87,21 @@ impl Growth {
     /// Tokens at which the lines bend, ascending, with 0 and an end far away.
     pub fn bends(&self) -> impl Iterator<Item = u64> + Clone + '_ {
         self.knots.iter().map(|(n, _)| *n)
+    }
+}
+
+/// A straight piece: from `value` at `start` it rises by `rise` over `tokens` tokens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    start: f64,
+    value: f64,
+    rise: f64,
+    tokens: f64,
+}
+
+impl Line {
+    pub(super) fn at(&self, tokens: f64) -> f64 {
+        self.value + self.rise * (tokens - self.start) / self.tokens
     }
 }
 

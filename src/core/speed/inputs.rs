@@ -287,27 +287,22 @@ fn read_bytes(
         let params = if is_routed { 0 } else { weights.num_params() };
         return format.mlp.bytes(params).0 as f64 / f64::from(ranks.max(1));
     }
-    let bytes = |part: &WeightPart| {
-        let (is_read, is_attention, is_expert) = match part.kind {
-            WeightKind::Embedding => (part.place != Place::FirstStage, false, false),
-            WeightKind::PerLayerEmbedding => (false, false, false),
-            WeightKind::Attention | WeightKind::Recurrent => (true, true, false),
-            WeightKind::RoutedExperts | WeightKind::RoutedExpertBiases => (true, false, true),
+    let bytes = |(part, count): (&WeightPart, u64)| {
+        let (is_read, is_attention) = match part.kind {
+            WeightKind::Embedding => (part.place != Place::FirstStage, false),
+            WeightKind::PerLayerEmbedding => (false, false),
+            WeightKind::Attention | WeightKind::Recurrent => (true, true),
             WeightKind::Head
             | WeightKind::Mlp
             | WeightKind::SharedExperts
+            | WeightKind::RoutedExperts
+            | WeightKind::RoutedExpertBiases
             | WeightKind::Router
-            | WeightKind::Norm => (true, false, false),
+            | WeightKind::Norm => (true, false),
         };
-        if !is_read || is_expert != is_routed {
+        if !is_read || part.kind.is_routed() != is_routed {
             return 0.0;
         }
-        let count = match part.place {
-            Place::Layer(group) => weights.layers.iter().filter(|g| **g == group).count(),
-            Place::FirstStage | Place::LastStage | Place::FirstAndLastStage | Place::EveryStage => {
-                1
-            }
-        };
         let ranks = if is_attention {
             parallel.attention_ranks()
         } else {
@@ -316,7 +311,7 @@ fn read_bytes(
         let held = format.of(part).bytes(part.num_params_per_rank(ranks));
         held.0 as f64 * count as f64
     };
-    weights.parts.iter().map(bytes).sum()
+    weights.counted().map(bytes).sum()
 }
 
 /// The precision in which a GPU multiplies weights stored so, and its peak in 10^12 operations per second. Where the

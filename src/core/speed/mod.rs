@@ -10,7 +10,7 @@ mod inputs;
 
 use serde::Serialize;
 
-use growth::pieces;
+use growth::{Line, pieces};
 
 pub use constants::{ConstantInfo, SpeedConstants};
 pub use growth::Growth;
@@ -201,30 +201,49 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// What attention adds to a decode step at `context` tokens.
-    fn attention_at(&self, context: f64) -> (f64, f64) {
+    /// What attention adds to decode steps on the line that `context` lies on.
+    fn attention_at(&self, context: f64) -> Attention {
         let seqs = self.inputs.seqs_per_step() as f64;
-        (
-            self.inputs.seqs_per_rank(seqs) * self.inputs.cache_bytes.at(context),
-            seqs * self.inputs.decode_attention.at(context),
-        )
+        Attention {
+            cache_bytes: self.inputs.cache_bytes.line(context),
+            operations: self.inputs.decode_attention.line(context),
+            seqs,
+            seqs_per_rank: self.inputs.seqs_per_rank(seqs),
+        }
     }
 
-    fn decode_times(&self, context: f64) -> Times {
-        let (cache_bytes, attention) = self.attention_at(context);
-        self.times(cache_bytes, attention)
+    fn decode_times(&self, attention: &Attention, context: f64) -> Times {
+        let (cache_bytes, operations) = attention.at(context);
+        self.times(cache_bytes, operations)
     }
 
     /// The context between `a` and `b`, where no line bends, past which the other of reading and computing takes longer.
     fn crossing(&self, a: u64, b: u64) -> Option<u64> {
         let difference = |context: u64| {
-            let (cache_bytes, attention) = self.attention_at(context as f64);
+            let (cache_bytes, attention) = self.attention_at(context as f64).at(context as f64);
             let (reading, computing) = self.reading_and_computing(cache_bytes, attention);
             reading - computing
         };
         let (at_a, at_b) = (difference(a), difference(b));
         let share = at_a / (at_a - at_b);
         (0.0 < share && share < 1.0).then(|| a.saturating_add((share * (b - a) as f64) as u64))
+    }
+}
+
+/// What attention adds to decode steps: bytes of one rank, operations of the whole model.
+struct Attention {
+    cache_bytes: Line,
+    operations: Line,
+    seqs: f64,
+    seqs_per_rank: f64,
+}
+
+impl Attention {
+    fn at(&self, context: f64) -> (f64, f64) {
+        (
+            self.seqs_per_rank * self.cache_bytes.at(context),
+            self.seqs * self.operations.at(context),
+        )
     }
 }
 
@@ -306,7 +325,8 @@ pub fn decode_step_seconds(
     constants: &SpeedConstants,
     context_tokens: u64,
 ) -> Estimate {
-    let times = Step::decode(inputs, constants).decode_times(context_tokens as f64);
+    let (step, context) = (Step::decode(inputs, constants), context_tokens as f64);
+    let times = step.decode_times(&step.attention_at(context), context);
     Estimate::new(times, constants)
 }
 
@@ -330,8 +350,8 @@ pub fn decode_seconds(
 ) -> Estimate {
     let step = Step::decode(inputs, constants);
     let mut res = Times::default();
-    let mut add = |context: f64, weight: f64| {
-        let times = step.decode_times(context).scale(weight);
+    let mut add = |attention: &Attention, context: f64, weight: f64| {
+        let times = step.decode_times(attention, context).scale(weight);
         res.likely += times.likely;
         res.roofline += times.roofline;
     };
@@ -342,14 +362,15 @@ pub fn decode_seconds(
         .chain(inputs.decode_attention.bends());
     for (a, b) in pieces(from, to, bends) {
         for (a, b) in pieces(a, b, step.crossing(a, b).into_iter()) {
+            let attention = step.attention_at((a + 1) as f64);
             if b - a < 32 {
-                (a..b).for_each(|context| add((context + 1) as f64, 1.0));
+                (a..b).for_each(|context| add(&attention, (context + 1) as f64, 1.0));
                 continue;
             }
             let length = (b - a) as f64;
             for (node, weight) in GAUSS {
                 for node in [node, 1.0 - node] {
-                    add(a as f64 + 0.5 + node * length, weight * length);
+                    add(&attention, a as f64 + 0.5 + node * length, weight * length);
                 }
             }
         }

@@ -34,7 +34,13 @@ impl Build {
             _ => Variant::LlamaCpp,
         };
         // The field's check leaves YYYY-MM only.
-        let month = engine.version.replace('-', "").parse().unwrap_or(u32::MAX);
+        let digits = engine.version.bytes().filter(|byte| *byte != b'-');
+        let month = digits
+            .map(|byte| char::from(byte).to_digit(10))
+            .try_fold(0_u32, |month, digit| {
+                month.checked_mul(10)?.checked_add(digit?)
+            })
+            .unwrap_or(u32::MAX);
         Self {
             variant,
             month,
