@@ -1,6 +1,6 @@
 //! A scenario made concrete: the model's layers on the GPUs they run on, and the bytes that requests keep there.
 
-use std::cell::OnceCell;
+use std::cell::Cell;
 
 use super::engines;
 use super::layer::{CacheFormats, LayerKind, Rows};
@@ -197,9 +197,9 @@ pub struct Setup<'a> {
     pub stages: Vec<Vec<LayerGroup>>,
     /// How the engine lays its caches out.
     pub(super) plan: engines::Plan,
-    budget: OnceCell<Budget>,
-    own: OnceCell<PhaseBytes>,
-    reserved: OnceCell<Bytes>,
+    budget: Cell<Option<Budget>>,
+    own: Cell<Option<PhaseBytes>>,
+    reserved: Cell<Option<Bytes>>,
 }
 
 /// Tensor parallel sizes that `auto` tries.
@@ -274,9 +274,9 @@ impl<'a> Setup<'a> {
             tensor_parallel_size: tensor_parallel_size.max(1),
             plan,
             stages,
-            budget: OnceCell::new(),
-            own: OnceCell::new(),
-            reserved: OnceCell::new(),
+            budget: Cell::new(None),
+            own: Cell::new(None),
+            reserved: Cell::new(None),
         }
     }
 
@@ -323,7 +323,7 @@ impl<'a> Setup<'a> {
     pub fn per_gpu(&self, request: &Request) -> PhaseBytes {
         // Everything asks for the scenario's own request.
         if *request == Request::of(self.scenario) {
-            *self.own.get_or_init(|| self.fullest(request))
+            known(&self.own, || self.fullest(request))
         } else {
             self.fullest(request)
         }
@@ -340,7 +340,7 @@ impl<'a> Setup<'a> {
 
     /// Bytes that the engine reserves for the scenario's requests on the fullest GPU.
     pub fn reserved_bytes(&self) -> Bytes {
-        *self.reserved.get_or_init(|| {
+        known(&self.reserved, || {
             let request = Request::of(self.scenario);
             engines::reserved_bytes(self, &request, self.seqs_per_replica())
         })
@@ -353,7 +353,7 @@ impl<'a> Setup<'a> {
 
     /// The memory of the fullest GPU.
     pub fn budget(&self) -> Budget {
-        *self.budget.get_or_init(|| self.divide())
+        known(&self.budget, || self.divide())
     }
 
     fn divide(&self) -> Budget {
@@ -434,6 +434,13 @@ impl<'a> Setup<'a> {
         // Weights alone rule most splits out, and what requests reserve takes longer to work out.
         (budget.is_pool_given || 0 <= budget.left) && self.shortfall() <= 0
     }
+}
+
+/// What is worked out when it is first asked for.
+fn known<T: Copy>(slot: &Cell<Option<T>>, compute: impl FnOnce() -> T) -> T {
+    let res = slot.get().unwrap_or_else(compute);
+    slot.set(Some(res));
+    res
 }
 
 fn stage_groups(

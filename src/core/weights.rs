@@ -184,6 +184,7 @@ impl WeightTable {
 
     fn num_params_where(&self, is_counted: impl Fn(&WeightPart) -> bool) -> u64 {
         self.counted()
+            .into_iter()
             .filter(|(part, _)| is_counted(part))
             .fold(0, |sum, (part, count)| {
                 part.num_params.saturating_mul(count).saturating_add(sum)
@@ -224,14 +225,15 @@ impl WeightTable {
             return format.mlp.bytes(self.num_params());
         }
         self.counted()
+            .into_iter()
             .map(|(part, count)| format.of(part).bytes(part.num_params).times(count))
             .sum()
     }
 
     /// Each part with how often the whole model has it.
-    pub fn counted(&self) -> impl Iterator<Item = (&WeightPart, u64)> {
+    pub fn counted(&self) -> Vec<(&WeightPart, u64)> {
         let counts = self.layers_per_group(0, self.layers.len());
-        self.parts.iter().map(move |part| {
+        let parts = self.parts.iter().map(|part| {
             let count = match part.place {
                 Place::Layer(group) => counts.get(group).copied().unwrap_or(0),
                 Place::FirstStage
@@ -240,7 +242,8 @@ impl WeightTable {
                 | Place::EveryStage => 1,
             };
             (part, count)
-        })
+        });
+        parts.collect()
     }
 
     /// Bytes on the fullest GPU. Tensor parallelism divides heads, columns and words, rounding up, and leaves norms,
@@ -508,23 +511,21 @@ pub const WEIGHT_FORMATS: &[WeightFormat] = &[
 
 /// The weight format with this id, in any case, or with a name that files and engines use for it.
 pub fn weight_format(id: &str) -> Option<WeightFormat> {
-    let listed = |id: &str| {
-        let mut formats = WEIGHT_FORMATS.iter();
-        formats.find(|format| format.id.eq_ignore_ascii_case(id))
+    let id = id.to_ascii_lowercase();
+    let id = match id.as_str() {
+        "bfloat16" => "bf16",
+        "fp16" | "f16" | "half" => "float16",
+        "fp32" | "f32" | "float" => "float32",
+        "fp8_e4m3" | "fp8_e5m2" => "fp8",
+        "w8a8" => "int8",
+        "awq" | "gptq" | "w4a16" => "int4",
+        "nf4" => "bnb_nf4",
+        other => other,
     };
-    let by_another_name = || {
-        listed(match id.to_ascii_lowercase().as_str() {
-            "bfloat16" => "bf16",
-            "fp16" | "f16" | "half" => "float16",
-            "fp32" | "f32" | "float" => "float32",
-            "fp8_e4m3" | "fp8_e5m2" => "fp8",
-            "w8a8" => "int8",
-            "awq" | "gptq" | "w4a16" => "int4",
-            "nf4" => "bnb_nf4",
-            _ => return None,
-        })
-    };
-    listed(id).or_else(by_another_name).copied()
+    WEIGHT_FORMATS
+        .iter()
+        .find(|format| format.id == id)
+        .copied()
 }
 
 /// What a file says of how its weights are stored.

@@ -311,7 +311,7 @@ fn read_bytes(
         let held = format.of(part).bytes(part.num_params_per_rank(ranks));
         held.0 as f64 * count as f64
     };
-    weights.counted().map(bytes).sum()
+    weights.counted().into_iter().map(bytes).sum()
 }
 
 /// The precision in which a GPU multiplies weights stored so, and its peak in 10^12 operations per second. Where the

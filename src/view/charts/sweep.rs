@@ -235,15 +235,18 @@ fn line(name: String, setup: &Setup<'_>, now: Tokens, last: u64) -> Line {
         let request = with(thinking);
         engines::reserved_bytes(setup, &request, n) <= pool && engines::takes(setup, &request, n)
     };
+    let most_at = |thinking: u64, most: u64| {
+        let request = with(thinking);
+        let reserved = engines::reserved_by_count(setup, &request);
+        let holds = |n| reserved(n) <= pool && engines::takes(setup, &request, n);
+        fit::largest(most, holds).unwrap_or(0)
+    };
     // More thinking never lets more in, so each search ends where the one before it did.
     let most = bounds_of("num_seqs").map_or(1, |bounds| bounds.max);
     let mut concurrency: Vec<(u64, u64)> = Vec::with_capacity(lengths.len() + 12);
     for thinking in lengths {
         let most = concurrency.last().map_or(most, |(_, n)| *n);
-        concurrency.push((
-            thinking,
-            fit::largest(most, |n| holds(thinking, n)).unwrap_or(0),
-        ));
+        concurrency.push((thinking, most_at(thinking, most)));
     }
     // Where few fit, each request less is a step that shows: its place is searched for.
     for n in 1..=EXACT_COUNTS {
@@ -256,8 +259,7 @@ fn line(name: String, setup: &Setup<'_>, now: Tokens, last: u64) -> Line {
                     .filter(|(at, _)| *at <= thinking)
                     .map(|(_, n)| *n)
                     .min();
-                let n = fit::largest(before.unwrap_or(most), |n| holds(thinking, n)).unwrap_or(0);
-                concurrency.push((thinking, n));
+                concurrency.push((thinking, most_at(thinking, before.unwrap_or(most))));
             }
         }
     }
