@@ -15,6 +15,7 @@ function load(name, glue, file, source) {
             const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ 'node:fs/promises');
             source = await readFile(url);
         }
+        if (source === undefined && url instanceof URL && globalThis.parent !== globalThis.window) source = await shared(url);
         await module.default({ module_or_path: source ?? url });
         module.setTextLoader(loadText);
         return module;
@@ -24,6 +25,22 @@ function load(name, glue, file, source) {
         throw error;
     });
     return loading[name];
+}
+
+// In a frame: what a frame beside it, of the same site, has compiled; a copy in each would be a megabyte of memory.
+async function shared(url) {
+    for (let n = 0; n < parent.length; n++) {
+        try {
+            const module = parent[n].kvscopeModules?.[url];
+            if (module) return module;
+        } catch {
+            // It is of another site.
+        }
+    }
+    // Some servers do not say that it is WebAssembly, which is borne elsewhere.
+    const module = await WebAssembly.compileStreaming(fetch(url)).catch(() => undefined);
+    if (module) (self.kvscopeModules ??= {})[url] = module;
+    return module;
 }
 
 const loadPage = () =>

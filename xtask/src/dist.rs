@@ -149,7 +149,10 @@ impl Site {
                 .insert(format!("{}.html", document.name), page.into_bytes());
         }
         let page_files = site.add_pkg(modules)?;
-        let mut names = vec![("pkg/kvscope.js".to_owned(), page_files.entry.clone())];
+        let mut names = vec![
+            ("pkg/kvscope.js".to_owned(), page_files.entry.clone()),
+            ("pkg/page_bg.wasm".to_owned(), page_files.wasm.clone()),
+        ];
         let frame_name = hashed("pkg/frame.js", frame.as_bytes());
         names.push(("pkg/frame.js".to_owned(), frame_name.clone()));
         site.files.insert(frame_name, frame.into_bytes());
@@ -310,12 +313,11 @@ fn page(html: &str, names: &[(String, String)], files: &PageFiles) -> Result<Str
         );
     }
     let policy = policy(&html)?;
-    let PageFiles { entry, js, wasm } = files;
+    let PageFiles { entry, js, .. } = files;
     let preloads = format!(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <link rel=\"modulepreload\" href=\"./{entry}\">\n\
-         <link rel=\"modulepreload\" href=\"./{js}\">\n\
-         <link rel=\"preload\" href=\"./{wasm}\" as=\"fetch\" type=\"application/wasm\" crossorigin>"
+         <link rel=\"modulepreload\" href=\"./{js}\">"
     );
     Ok(html.replacen(MARK, &preloads, 1))
 }
@@ -564,7 +566,6 @@ mod tests {
             "script-src 'self' 'wasm-unsafe-eval' 'sha256-0mmZTT19OVSIsk5XuWSZ7eEJnkKHRJGMQgZgpjnlZTc=';",
             "<link rel=\"modulepreload\" href=\"./pkg/kvscope-3.js\">",
             "<link rel=\"modulepreload\" href=\"./pkg/page-4.js\">",
-            "href=\"./pkg/page_bg-4.wasm\" as=\"fetch\"",
         ] {
             assert!(html.contains(part), "{part} is not in\n{html}");
         }
