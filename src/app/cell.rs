@@ -81,6 +81,34 @@ impl<T: Value + PartialEq> Cell<T> {
     pub(crate) fn new(value: T) -> Self {
         Self::of(Shared::new(value, is_same::<T>))
     }
+
+    /// A signal that follows `compute`, for what often stays the same while the signals in it change. What follows from a
+    /// [`Derived`] wakes at each change to ask whether it is one; what follows from this wakes when it is.
+    pub(crate) fn following(compute: impl Fn() -> T + 'static) -> Self {
+        let signal = follow(Box::new(move || Shared::new(compute(), is_same::<T>)));
+        Self {
+            signal,
+            kind: PhantomData,
+        }
+    }
+}
+
+fn follow(compute: Box<dyn Fn() -> Shared>) -> RwSignal<Shared> {
+    // The effect runs before anything can read this.
+    let signal = RwSignal::new(Shared::new((), never_same));
+    run(Box::new(move || {
+        let value = compute();
+        if signal.get_untracked() != value {
+            signal.set(value);
+        }
+    }));
+    signal
+}
+
+/// Runs `act` now, and again whenever a signal in it changes, as long as the owner is there.
+pub(crate) fn run(act: Box<dyn Fn()>) {
+    let effect = RenderEffect::new(move |_| act());
+    let _kept = StoredValue::new_local(effect);
 }
 
 impl<T: Value> Cell<T> {

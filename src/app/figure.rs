@@ -6,7 +6,7 @@ use leptos::tachys::view::any_view::IntoAny;
 use crate::view::chart::{self, ChartModel};
 
 use super::browser;
-use super::cell::{Cell, Derived};
+use super::cell::{Cell, run};
 use super::el::{El, ElRef, dynamic, el};
 use super::state::state;
 
@@ -28,8 +28,9 @@ pub(crate) fn frame(
             browser::observe_width(&holder, move |new| width.set(new as u32));
         }
     });
-    // The words and the picture are asked for one by one, and all follow from one model.
-    let shown = Derived::whole(move || {
+    // The words and the picture follow from one model, and each is set when it is another.
+    let parts = [(); 4].map(|()| Cell::new(String::new()));
+    run(Box::new(move || {
         let model = model();
         let width = width.get();
         let svg = if width == 0 {
@@ -37,11 +38,17 @@ pub(crate) fn frame(
         } else {
             chart::svg(&model, chart::size(&model, width), state.id_prefix)
         };
-        [model.title, model.subtitle, model.summary, svg]
-    });
-    let part = move |idx: usize| shown.get().into_iter().nth(idx).unwrap_or_default();
+        let summary = model.summary.replace(" %", "\u{a0}%");
+        for (part, text) in parts
+            .iter()
+            .zip([model.title, model.subtitle, summary, svg])
+        {
+            part.set(text);
+        }
+    }));
+    let [title, subtitle, summary, svg] = parts;
     let is_open = Cell::new(false);
-    let picture = el("div").class("markup").html_with(move || part(3));
+    let picture = el("div").class("markup").html_with(move || svg.get());
     let picture = decorate(picture, width);
     el("figure")
         .testid(format!("figure-{id}"))
@@ -51,16 +58,16 @@ pub(crate) fn frame(
                 .child(
                     el(rank)
                         .attr("id", chart::title_id(state.id_prefix, id))
-                        .text_with(move || part(0)),
+                        .text_with(move || title.get()),
                 )
-                .child(el("small").text_with(move || part(1))),
+                .child(el("small").text_with(move || subtitle.get())),
         )
         .child(el("div").class("picture").reference(holder).child(picture))
         .child(
             el("p")
                 .class("summary")
                 .attr("id", chart::summary_id(state.id_prefix, id))
-                .text_with(move || part(2).replace(" %", "\u{a0}%")),
+                .text_with(move || summary.get()),
         )
         .child(more)
         .child(

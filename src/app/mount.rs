@@ -103,8 +103,9 @@ fn sync_address(state: State, base: PageOptions) {
     // The text field whose newest entry of the history this is: what goes on in it is the same edit.
     let edited = StoredValue::new_local(None);
     Effect::new(move |_| {
-        let fragment = state.fragment();
+        let _followed = (state.scenario(), state.options());
         browser::debounce(timer, SETTLED_MILLIS, move || {
+            let fragment = untrack(|| state.fragment());
             if written.with_value(|written| *written != fragment) {
                 let field = browser::focused_field();
                 let is_same_edit = field.is_some() && edited.with_value(|edited| *edited == field);

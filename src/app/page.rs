@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::cell::{Cell, Derived};
+use super::cell::{Cell, Derived, run};
 use leptos::prelude::*;
 use leptos::tachys::view::any_view::{AnyView, IntoAny};
 use web_sys::KeyboardEvent;
@@ -183,28 +183,28 @@ fn fact_row() -> El {
     });
     let ids = move || all.get().iter().map(|fact| fact.id).collect();
     let open = Cell::new(None::<&'static str>);
-    let pick = move |id: &'static str, part: fn(&facts::Fact) -> &str| {
-        all.get()
-            .iter()
-            .find(|fact| fact.id == id)
-            .map(|fact| part(fact).to_owned())
-            .unwrap_or_default()
-    };
     let fact = move |id: &'static str| {
+        let [label, value] = [(); 2].map(|()| Cell::new(String::new()));
+        let is_bad = Cell::new(false);
+        run(Box::new(move || {
+            if let Some(fact) = all.get().iter().find(|fact| fact.id == id) {
+                label.set(fact.label.clone());
+                value.set(fact.value.clone());
+                is_bad.set(fact.is_bad);
+            }
+        }));
         el("button")
             .attr("type", "button")
             .class_with("fact", || true)
-            .class_with("bad", move || {
-                all.get().iter().any(|fact| fact.id == id && fact.is_bad)
-            })
+            .class_with("bad", move || is_bad.get())
             .state_with("aria-expanded", move || open.get() == Some(id))
             .attr("aria-controls", state.id("fact"))
             .testid(format!("fact-{id}"))
             .on("click", move |_| {
                 open.set((open.peek() != Some(id)).then_some(id))
             })
-            .child(el("span").text_with(move || pick(id, |fact| &fact.label)))
-            .child(el("b").text_with(move || pick(id, |fact| &fact.value)))
+            .child(el("span").text_with(move || label.get()))
+            .child(el("b").text_with(move || value.get()))
             .view()
     };
     let shown = el("div")

@@ -1,5 +1,7 @@
 //! A number: a slider and a field bound to the same value.
 
+use std::sync::Arc;
+
 use crate::app::browser;
 use crate::app::cell::Cell;
 use leptos::prelude::*;
@@ -19,6 +21,23 @@ struct Typed {
     value: String,
 }
 
+/// What the controls of a field show.
+#[derive(PartialEq)]
+struct View {
+    /// The value as the page writes it.
+    shown: String,
+    /// What is typed, or else that.
+    text: String,
+    /// What is wrong with what is typed.
+    message: String,
+    /// The value as a number.
+    number: u64,
+    /// Where its slider stands.
+    position: u32,
+    is_default: bool,
+    is_locked: bool,
+}
+
 /// What a text field needs: what it shows, and what to do with what is typed. What cannot be read stays as typed, with
 /// its error, until it is mended or the value changes elsewhere.
 #[derive(Clone, Copy)]
@@ -26,6 +45,7 @@ pub(crate) struct Draft {
     key: &'static str,
     state: State,
     typed: Cell<Option<Typed>>,
+    view: Cell<Arc<View>>,
     /// The value when the field got the focus.
     before: Cell<String>,
     /// The newest step: the value it led to, the one it came from, and its size.
@@ -34,10 +54,12 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn new(key: &'static str) -> Self {
+        let (state, typed) = (state(), Cell::new(None));
         Self {
             key,
-            state: state(),
-            typed: Cell::new(None),
+            state,
+            typed,
+            view: Cell::following(move || Arc::new(view(key, state, typed.get()))),
             before: Cell::new(String::new()),
             step: Cell::new(None),
         }
@@ -47,26 +69,14 @@ impl Draft {
         self.state.value(self.key)
     }
 
-    fn typed(self) -> Option<Typed> {
-        self.typed.get().filter(|typed| typed.value == self.value())
-    }
-
     /// What the field shows.
     pub(crate) fn text(self) -> String {
-        match self.typed() {
-            Some(typed) => typed.text,
-            None => self.shown(),
-        }
+        self.view.get().text.clone()
     }
 
-    /// The value as the page writes it.
-    fn shown(self) -> String {
-        fields::shown(
-            self.state.text,
-            self.key,
-            &self.state.scenario(),
-            &self.state.report(),
-        )
+    /// The value as a number.
+    pub(crate) fn number(self) -> u64 {
+        self.view.get().number
     }
 
     /// Begins the typing: what a field stands for that says `auto` makes room for what is typed.
@@ -152,20 +162,12 @@ impl Draft {
 
     /// The message under the field.
     pub(crate) fn message(self) -> String {
-        let error = self.typed().and_then(|typed| typed.error);
-        error
-            .map(|error| notes::field_error(&error, self.state.text))
-            .unwrap_or_default()
-    }
-
-    /// Whether what is typed cannot be read.
-    pub(crate) fn is_wrong(self) -> bool {
-        self.typed().is_some_and(|typed| typed.error.is_some())
+        self.view.get().message.clone()
     }
 
     /// Whether the field cannot be changed.
     pub(crate) fn is_locked(self) -> bool {
-        self.state.options().is_locked(self.key)
+        self.view.get().is_locked
     }
 
     /// A text field with all of this.
@@ -174,8 +176,8 @@ impl Draft {
             .attr("type", "text")
             .attr("autocomplete", "off")
             .attr("spellcheck", "false")
-            .attr_with("placeholder", move || self.shown())
-            .state_with("aria-invalid", move || self.is_wrong())
+            .attr_with("placeholder", move || self.view.get().shown.clone())
+            .state_with("aria-invalid", move || !self.view.get().message.is_empty())
             .value_with(move || self.text())
             .flag_with("disabled", move || self.is_locked())
             .on("input", move |event| self.input(event_target_value(&event)))
@@ -219,6 +221,24 @@ impl Draft {
     }
 }
 
+fn view(key: &str, state: State, typed: Option<Typed>) -> View {
+    let (scenario, report) = (state.scenario(), state.report());
+    let shown = fields::shown(state.text, key, &scenario, &report);
+    let typed = typed.filter(|typed| typed.value == state.value(key));
+    let error = typed.as_ref().and_then(|typed| typed.error.as_ref());
+    View {
+        message: error
+            .map(|error| notes::field_error(error, state.text))
+            .unwrap_or_default(),
+        text: typed.map_or_else(|| shown.clone(), |typed| typed.text),
+        shown,
+        number: fields::value_of(key, &scenario, &report),
+        position: fields::position(key, &scenario, &report),
+        is_default: fields::is_default(key, &scenario),
+        is_locked: state.options().is_locked(key),
+    }
+}
+
 /// The steps of a key, where it is one that moves a value.
 pub(crate) fn steps_of(event: &KeyboardEvent) -> Option<i32> {
     match event.key().as_str() {
@@ -247,7 +267,7 @@ pub(crate) fn number_row(key: &'static str) -> El {
     let id = state.id(key);
     let slider = slider_el(key, format!("{label}, {}", fields::unit(state.text, key)))
         .attr_with("aria-valuetext", move || draft.text())
-        .value_with(move || fields::position(key, &state.scenario(), &state.report()).to_string())
+        .value_with(move || draft.view.get().position.to_string())
         .flag_with("disabled", move || draft.is_locked())
         .on("input", move |event| {
             draft.set(&fields::at_position(
@@ -266,7 +286,8 @@ pub(crate) fn number_row(key: &'static str) -> El {
         .class("reset")
         .attr("aria-label", format!("{} {label}", state.text.page.reset))
         .flag_with("disabled", move || {
-            draft.is_locked() || fields::is_default(key, &state.scenario())
+            let view = draft.view.get();
+            view.is_locked || view.is_default
         });
     let row = el("div")
         .class(format!("row {}", fields::phase_class(key)))

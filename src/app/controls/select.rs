@@ -1,6 +1,6 @@
 //! A choice from a list, and a switch.
 
-use crate::app::cell::Derived;
+use crate::app::cell::Cell;
 use leptos::prelude::*;
 
 use crate::app::el::{El, dynamic, el};
@@ -25,7 +25,7 @@ pub(crate) fn select_row(key: &'static str) -> El {
 /// The menu of a choice, without its label.
 pub(crate) fn menu(key: &'static str, id: String) -> El {
     let state = state();
-    let current = Derived::new(move || state.value(key));
+    let current = Cell::following(move || state.value(key));
     // The lines change only when the value is none of them, which a link can bring about.
     let options = move || {
         let current = current.get();

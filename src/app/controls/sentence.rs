@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::cell::{Cell, Derived};
+use crate::app::cell::{Cell, Derived, run};
 use leptos::tachys::view::any_view::{AnyView, IntoAny};
 use web_sys::PointerEvent;
 
@@ -28,7 +28,7 @@ pub(crate) fn lede() -> El {
         ))
     });
     // The shape changes rarely; while it stays, the controls in the sentence stay, with what is typed in them.
-    let shape = Derived::new(move || {
+    let shape = Cell::following(move || {
         let slots = |parts: &[Part]| parts.iter().map(slot).collect::<Vec<_>>();
         sentences
             .get()
@@ -36,15 +36,8 @@ pub(crate) fn lede() -> El {
             .map(|sentence| (sentence.is_strong, slots(&sentence.parts)))
             .collect::<Vec<_>>()
     });
-    let part_text = move |idx: usize, part_idx: usize| {
-        sentences
-            .get()
-            .get(idx)
-            .and_then(|sentence| sentence.parts.get(part_idx))
-            .map(text_of)
-            .unwrap_or_default()
-    };
     let content = move || {
+        let mut texts = Vec::new();
         let mut res = el("p");
         for (idx, (is_strong, slots)) in shape.get().into_iter().enumerate() {
             let mut whole = el(if is_strong { "strong" } else { "span" });
@@ -52,15 +45,9 @@ pub(crate) fn lede() -> El {
             for (part_idx, slot) in slots.into_iter().enumerate() {
                 // The stop after a value stands with it, so that no line begins with it.
                 let skipped = is_after_value && slot.is_none();
-                let text = move || {
-                    let text = part_text(idx, part_idx);
-                    let from = if skipped {
-                        sentence::stop(&text).len()
-                    } else {
-                        0
-                    };
-                    text.get(from..).unwrap_or_default().to_owned()
-                };
+                let cell = Cell::new(String::new());
+                texts.push((idx, part_idx, skipped, cell));
+                let text = move || cell.get();
                 is_after_value = slot.is_some();
                 whole = whole.child(if is_after_value {
                     let next = sentences.peek();
@@ -77,6 +64,20 @@ pub(crate) fn lede() -> El {
             }
             res = res.text(" ").child(whole);
         }
+        run(Box::new(move || {
+            let sentences = sentences.get();
+            for (idx, part_idx, skipped, cell) in &texts {
+                let sentence = sentences.get(*idx);
+                let part = sentence.and_then(|sentence| sentence.parts.get(*part_idx));
+                let text = part.map(text_of).unwrap_or_default();
+                let from = if *skipped {
+                    sentence::stop(text).len()
+                } else {
+                    0
+                };
+                cell.set(text.get(from..).unwrap_or_default().to_owned());
+            }
+        }));
         res.view()
     };
     el("div")
@@ -113,9 +114,9 @@ fn slot(part: &Part) -> Option<Slot> {
     }
 }
 
-fn text_of(part: &Part) -> String {
+fn text_of(part: &Part) -> &str {
     match part {
-        Part::Words(text) | Part::Value(_, text) => text.clone(),
+        Part::Words(text) | Part::Value(_, text) => text,
     }
 }
 
@@ -179,7 +180,6 @@ fn sentence_number(key: &'static str) -> El {
         fields::label(state.text, key),
         fields::unit(state.text, key)
     );
-    let now = move || fields::value_of(key, &state.scenario(), &state.report());
     // Where the drag began, and how many steps it has moved the value.
     let drag = Cell::new(None::<(i32, i32)>);
     let on_move = move |event: PointerEvent| {
@@ -204,7 +204,7 @@ fn sentence_number(key: &'static str) -> El {
         .class(format!("number {}", fields::phase_class(key)))
         .testid(format!("sentence-{key}"))
         .attr("aria-label", label)
-        .attr_with("aria-valuenow", move || now().to_string())
+        .attr_with("aria-valuenow", move || draft.number().to_string())
         .attr("aria-valuemin", bound(|bounds| bounds.min))
         .attr("aria-valuemax", bound(|bounds| bounds.max))
         .attr_with("aria-valuetext", move || draft.text())
