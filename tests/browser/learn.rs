@@ -129,8 +129,14 @@ pub(crate) async fn concept_opens(page: &Page<'_>) -> Result<()> {
     // The sections above it are filled when they come near, and it stays where it is.
     page.until("document.querySelector(\"[data-testid='section-serve'] figure svg\")")
         .await?;
-    page.until("Math.abs(document.querySelector(\"[data-testid='concept']\").getBoundingClientRect().top) < 40")
-        .await?;
+    page.until(
+        "(() => {
+            const { top } = document.querySelector(\"[data-testid='concept']\").getBoundingClientRect();
+            const isAtEnd = document.documentElement.scrollHeight - 2 <= scrollY + innerHeight;
+            return Math.abs(top) < 40 || isAtEnd && 0 < top && top < innerHeight / 2;
+        })()",
+    )
+    .await?;
     let parts = page
         .eval("[...document.querySelectorAll(\"[data-testid='concept'] details\")].map((part) => (part.open = true, part.dataset.testid))")
         .await?;
