@@ -27,7 +27,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict of a setup, given what [`refusals`] and [`max_concurrency`] say of it.
+    /// The verdict of a setup, given what engines refuse of it and how many requests fit at once.
     pub fn new(setup: &Setup<'_>, refusals: &[Warning], max_concurrency: u64) -> Self {
         let is_missing = 0 < setup.shortfall();
         // Where the requests do not fit either, how much is missing says more than the longest length does.
