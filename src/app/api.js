@@ -27,20 +27,24 @@ function load(name, glue, file, source) {
     return loading[name];
 }
 
-// In a frame: what a frame beside it, of the same site, has compiled; a copy in each would be a megabyte of memory.
+// In a frame: what a frame beside it, of the same site, compiles or has compiled; a copy in each would be a megabyte of
+// memory.
 async function shared(url) {
     for (let n = 0; n < parent.length; n++) {
         try {
-            const module = parent[n].kvscopeModules?.[url];
+            const beside = parent[n];
+            const found = beside.kvscopeModules?.[url];
+            if (!found) continue;
+            // A frame that is taken away meanwhile never ends.
+            const gone = new Promise((resolve) => beside.addEventListener('pagehide', () => resolve()));
+            const module = await Promise.race([found, gone]);
             if (module) return module;
         } catch {
             // It is of another site.
         }
     }
     // Some servers do not say that it is WebAssembly, which is borne elsewhere.
-    const module = await WebAssembly.compileStreaming(fetch(url)).catch(() => undefined);
-    if (module) (self.kvscopeModules ??= {})[url] = module;
-    return module;
+    return ((self.kvscopeModules ??= {})[url] = WebAssembly.compileStreaming(fetch(url)).catch(() => undefined));
 }
 
 const loadPage = () =>

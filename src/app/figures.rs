@@ -16,6 +16,7 @@ use super::browser;
 use super::cell::{Cell, Derived};
 use super::el::{El, button, dynamic, el};
 use super::figure::frame;
+use super::film::Film;
 use super::options::MAX_PINS;
 use super::state::{Pin, state};
 
@@ -110,7 +111,7 @@ fn step_at(model: &ChartModel, width: u32, x: f64) -> u64 {
 /// The growth picture with its line that drags, its slider for the keyboard, and play.
 fn scrubber(picture: El, step_at: impl Fn(f64) -> u64 + Copy + 'static) -> El {
     let state = state();
-    let text = &state.text.page;
+    let text = state.text;
     let is_dragging = Cell::new(false);
     let is_playing = Cell::new(false);
     let last = Derived::new(move || state.scenario().decode_steps());
@@ -119,26 +120,6 @@ fn scrubber(picture: El, step_at: impl Fn(f64) -> u64 + Copy + 'static) -> El {
     let drag_to = move |event: &PointerEvent| {
         let x = browser::x_within(event);
         go(untrack(|| step_at(x)));
-    };
-    let play = move || {
-        is_playing.set(!is_playing.peek());
-        if !is_playing.peek() {
-            return;
-        }
-        if state.step.peek().is_none() {
-            go(0);
-        }
-        browser::each_frame(move |elapsed| {
-            // The page may have been removed, or paused, since the last frame.
-            if !is_playing.try_peek().unwrap_or(false) {
-                return false;
-            }
-            let next = scrub::played(state.step.peek().unwrap_or(0), last.peek(), elapsed);
-            go(next);
-            let goes_on = next < last.peek();
-            is_playing.set(goes_on);
-            goes_on
-        });
     };
     let drag = el("div")
         .class("scrub")
@@ -158,38 +139,17 @@ fn scrubber(picture: El, step_at: impl Fn(f64) -> u64 + Copy + 'static) -> El {
         .on("pointerup", move |_| is_dragging.set(false))
         .on("pointercancel", move |_| is_dragging.set(false))
         .child(picture);
-    let play_button = el("button")
-        .attr("type", "button")
-        .testid("play")
-        .flag_with("hidden", browser::prefers_reduced_motion)
-        .on("click", move |_| play())
-        .text_with(move || {
-            if is_playing.get() {
-                text.pause.to_string()
-            } else {
-                text.play.to_string()
-            }
-        });
-    let slider = el("input")
-        .attr("type", "range")
-        .attr("min", "0")
-        .attr_with("max", move || last.get().to_string())
-        .attr("aria-label", &*text.scrub_label)
-        .testid("scrub")
-        .attr_with("aria-valuetext", move || {
-            scrub::label(state.text, at(), last.get())
-        })
-        .value_with(move || at().to_string())
-        .on("input", move |event| {
-            is_playing.set(false);
-            go(event_target_value(&event).parse().unwrap_or(0));
-        });
-    let label = el("output").text_with(move || scrub::label(state.text, at(), last.get()));
-    el("div").child(drag).child(
-        el("div")
-            .class("scrub-row")
-            .child(play_button)
-            .child(slider)
-            .child(label),
-    )
+    let film = Film {
+        ids: ["play", "scrub"],
+        is_playing,
+        last,
+        at,
+        go,
+        step_at: scrub::step_at,
+        seconds_at: scrub::seconds_at,
+    };
+    let label = move || scrub::label(state.text, at(), last.get());
+    el("div")
+        .child(drag)
+        .child(film.row(&text.page, text.page.scrub_label.to_string(), label))
 }

@@ -17,6 +17,7 @@ mod cell;
 mod el;
 mod figure;
 mod figures;
+mod film;
 mod language;
 mod options;
 mod state;

@@ -5,11 +5,15 @@ use super::text::{Messages, fill};
 /// Seconds in which the whole life of a request is played, however long it is.
 const PLAY_SECONDS: f64 = 8.0;
 
-/// The step after playing for some more seconds: at least one on, at most the last.
-pub fn played(step: u64, last: u64, elapsed_seconds: f64) -> u64 {
-    let steps = (last as f64 * elapsed_seconds / PLAY_SECONDS).ceil();
-    // A frame that took no time, or a clock that went back, still moves on.
-    step.saturating_add((steps as u64).max(1)).min(last)
+/// The step after so many seconds of playing.
+pub fn step_at(seconds: f64, last: u64) -> u64 {
+    // The cast saturates.
+    (last as f64 * seconds / PLAY_SECONDS).ceil() as u64
+}
+
+/// When a step is shown.
+pub fn seconds_at(step: u64, last: u64) -> f64 {
+    step as f64 * PLAY_SECONDS / (last.max(1) as f64)
 }
 
 /// `step 2,117 of 4,300`.

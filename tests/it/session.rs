@@ -179,13 +179,13 @@ fn notebook(thinking: u64, engine: &str) -> Notebook {
 
 #[test]
 fn the_film_begins_slowly_and_ends() {
-    assert_eq!(pages::step_at(0.0), 0);
-    assert_eq!(pages::step_at(0.25), 3, "one line after another");
-    assert_eq!(pages::step_at(f64::MAX), u64::MAX);
+    assert_eq!(pages::step_at(0.0, 4300), 0);
+    assert_eq!(pages::step_at(0.25, 4300), 3, "one line after another");
+    assert_eq!(pages::step_at(f64::MAX, 4300), u64::MAX);
     for step in [0, 1, 16, 500, 4300, 1 << 20] {
-        let seconds = pages::seconds_at(step);
+        let seconds = pages::seconds_at(step, 4300);
         assert!((0.0..15.0).contains(&seconds), "step {step} at {seconds} s");
-        let back = pages::step_at(seconds + 1e-6);
+        let back = pages::step_at(seconds + 1e-6, 4300);
         assert!(back.abs_diff(step) <= 2, "{step} became {back}");
     }
 }

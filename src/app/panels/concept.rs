@@ -14,6 +14,7 @@ use super::words::with_words;
 use crate::app::browser;
 use crate::app::cell::{Cell, Derived};
 use crate::app::el::{El, ElRef, button, dynamic, el, list};
+use crate::app::film::Film;
 use crate::app::state::{State, state};
 
 /// Milliseconds without a change after which the text follows: nobody reads while dragging.
@@ -180,11 +181,10 @@ fn table(caption: &str, head: &[String], rows: &[Vec<String>]) -> El {
 /// The pages of a request, which fill: those of the prompt at once, then line by line.
 fn notebook_el(state: State, notebook: &Notebook) -> El {
     let notebook = Arc::new(notebook.clone());
-    let (text, last) = (&state.text.page, notebook.steps);
+    let last = notebook.steps;
     let holder = ElRef::new();
     let width = Cell::new(0_u32);
     let step = Cell::new(0_u64);
-    let is_playing = Cell::new(false);
     Effect::new(move |_| {
         if let Some(holder) = holder.get() {
             browser::observe_width(&holder, move |new| width.set(new as u32));
@@ -199,51 +199,18 @@ fn notebook_el(state: State, notebook: &Notebook) -> El {
         let notebook = notebook.clone();
         move || pages::svg(&frame.get(), &notebook, width.get())
     };
-    let play = move || {
-        is_playing.set(!is_playing.peek());
-        if !is_playing.peek() {
-            return;
-        }
-        if step.peek() == last {
-            step.set(0);
-        }
-        let mut seconds = pages::seconds_at(step.peek());
-        browser::each_frame(move |elapsed| {
-            // The page may have been removed, or paused, since the last frame.
-            if !is_playing.try_peek().unwrap_or(false) {
-                return false;
-            }
-            seconds += elapsed;
-            let now = pages::step_at(seconds).min(last);
-            step.set(now);
-            is_playing.set(now < last);
-            now < last
-        });
+    let film = Film {
+        ids: ["notebook-play", "notebook-step"],
+        is_playing: Cell::new(false),
+        last: Derived::new(move || last),
+        at: move || step.get(),
+        go: move |at| step.set(at),
+        step_at: pages::step_at,
+        seconds_at: pages::seconds_at,
     };
-    let play_button = el("button")
-        .attr("type", "button")
-        .testid("notebook-play")
-        .flag_with("hidden", browser::prefers_reduced_motion)
-        .on("click", move |_| play())
-        .text_with(move || {
-            if is_playing.get() {
-                text.pause.to_string()
-            } else {
-                text.play.to_string()
-            }
-        });
-    let slider = el("input")
-        .attr("type", "range")
-        .attr("min", "0")
-        .attr("max", last.to_string())
-        .attr("aria-label", notebook.caption.clone())
-        .attr_with("aria-valuetext", move || frame.get().caption.clone())
-        .testid("notebook-step")
-        .value_with(move || step.get().to_string())
-        .on("input", move |event| {
-            is_playing.set(false);
-            step.set(event_target_value(&event).parse().unwrap_or(0));
-        });
+    let row = film.row(&state.text.page, notebook.caption.clone(), move || {
+        frame.get().caption.clone()
+    });
     el("figure")
         .class("notebook")
         .testid("notebook")
@@ -254,11 +221,5 @@ fn notebook_el(state: State, notebook: &Notebook) -> El {
                 .text_with(move || frame.get().before.clone()),
         )
         .child(el("div").reference(holder).html_with(picture))
-        .child(
-            el("div")
-                .class("scrub-row")
-                .child(play_button)
-                .child(slider)
-                .child(el("output").text_with(move || frame.get().caption.clone())),
-        )
+        .child(row)
 }

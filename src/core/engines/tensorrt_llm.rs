@@ -56,23 +56,11 @@ pub(super) fn plan(setup: &Parts<'_>) -> Option<Vec<Pool>> {
 impl Pool {
     fn add(&mut self, group: LayerGroup, formats: CacheFormats) {
         let layers = u64::from(group.count);
-        let kind = match group.kind {
+        let kind = match group.kind.without_window() {
             LayerKind::Full {
                 num_key_value_heads,
                 head_dim,
                 v_head_dim,
-            }
-            | LayerKind::Sliding {
-                num_key_value_heads,
-                head_dim,
-                v_head_dim,
-                ..
-            }
-            | LayerKind::Chunked {
-                num_key_value_heads,
-                head_dim,
-                v_head_dim,
-                ..
             } => LayerKind::Full {
                 num_key_value_heads,
                 head_dim,

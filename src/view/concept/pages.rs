@@ -20,15 +20,15 @@ const TOKENS_PER_SECOND: f64 = 12.0;
 /// How much faster it gets each second: hundreds of pages do not take minutes.
 const ACCELERATION: f64 = 0.8;
 
-/// The step that the film shows after some seconds.
-pub fn step_at(seconds: f64) -> u64 {
+/// The step that the film shows after some seconds, wherever it ends.
+pub fn step_at(seconds: f64, _last: u64) -> u64 {
     let steps = TOKENS_PER_SECOND / ACCELERATION * (ACCELERATION * seconds).exp_m1();
     // The cast saturates.
     steps as u64
 }
 
 /// When the film shows a step.
-pub fn seconds_at(step: u64) -> f64 {
+pub fn seconds_at(step: u64, _last: u64) -> f64 {
     (step as f64 * ACCELERATION / TOKENS_PER_SECOND).ln_1p() / ACCELERATION
 }
 
