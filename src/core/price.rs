@@ -30,7 +30,19 @@ pub struct ApiPrice {
     /// The list.
     pub source: &'static str,
     /// What else should be known.
-    pub note: Option<&'static str>,
+    pub note: Option<PriceNote>,
+}
+
+/// What should be known of a price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PriceNote {
+    /// The list says that the model, or its name, is retired from this day on.
+    Retired(&'static str),
+    /// The price holds through this day.
+    Through(&'static str),
+    /// A price of the past.
+    History,
 }
 
 /// Prices of a request whose prompt is long.

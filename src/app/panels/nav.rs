@@ -31,6 +31,7 @@ fn language() -> El {
 pub(crate) fn nav() -> El {
     let state = state();
     let text = &state.text.panels;
+    near::name_documents(&text.how_we_know);
     el("div")
         .class("nav")
         .child(

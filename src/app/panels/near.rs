@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{File, HtmlElement};
+use web_sys::{Element, File, HtmlElement};
 
 use crate::app::browser::{self, window};
 
@@ -51,11 +51,25 @@ pub(super) fn go_and_stay(id: &str) {
     }
 }
 
-/// Whether documents lie beside the page: they do where its own footer links to one.
-pub(super) fn has_documents() -> bool {
-    let document = window().and_then(|window| window.document());
+/// The link to documents that lie beside the page, which the page has where it is served.
+fn documents() -> Option<Element> {
+    let document = window()?.document()?;
     document
-        .is_some_and(|document| matches!(document.query_selector("body > footer a"), Ok(Some(_))))
+        .query_selector("footer[data-for=served] a")
+        .ok()
+        .flatten()
+}
+
+/// Whether documents lie beside the page.
+pub(super) fn has_documents() -> bool {
+    documents().is_some()
+}
+
+/// Says in the reader's language what the documents are; the page itself comes without such words.
+pub(super) fn name_documents(label: &str) {
+    if let Some(link) = documents() {
+        link.set_text_content(Some(label));
+    }
 }
 
 /// Milliseconds of a clock that only goes forward.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::core::gpus::Gpu;
 use crate::core::outlook::Outlook;
-use crate::core::price;
+use crate::core::price::{self, PriceNote};
 use crate::core::report::Report;
 use crate::core::scenario::Scenario;
 use crate::core::settings::PriceSettings;
@@ -212,10 +212,14 @@ pub fn api_source(prices: &PriceSettings, messages: &Messages) -> String {
             ("date", api.as_of),
         ],
     );
-    match api.note {
-        Some(note) => format!("{dated}; {note}"),
-        None => dated,
-    }
+    let text = &messages.fleet;
+    let (template, date) = match api.note {
+        Some(PriceNote::Retired(date)) => (&text.price_retired, date),
+        Some(PriceNote::Through(date)) => (&text.price_through, date),
+        Some(PriceNote::History) => (&text.price_history, ""),
+        None => return dated,
+    };
+    fill(template, &[("dated", &dated), ("date", date)])
 }
 
 /// Where a rent is from; empty when the reader gave it or no list has it.

@@ -107,6 +107,11 @@ fn sentence(run: &NamedRun<'_>, messages: &Messages) -> String {
             &[("n", &n), ("reason", &reason)],
         ));
     }
+    if 0 < report.num_truncated {
+        let n = numbers.integer(report.num_truncated);
+        res.push(' ');
+        res.push_str(&fill(&text.serve_truncated, &[("n", &n)]));
+    }
     if 0 < report.num_failed {
         let n = numbers.integer(report.num_failed);
         res.push(' ');

@@ -75,6 +75,7 @@ texts! {
         files_latex: "The working as LaTeX",
         files_print: "Print the page",
         copied: "Copied.",
+        how_we_know: "How we know: what engines printed, beside what KVscope says",
         copy_refused: "The browser does not allow copying here; select the link and copy it.",
 
         last_token_counted: "the last sampled token is counted; an engine never feeds it back and holds {engine_tokens} {engine_tokens?token|tokens}",

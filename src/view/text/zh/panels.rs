@@ -74,6 +74,7 @@ pub(super) const PANELS: PanelText = words!(PanelText {
     files_latex: "计算过程，LaTeX 格式",
     files_print: "打印页面",
     copied: "已复制。",
+    how_we_know: "依据：各引擎打印的数字，与 KVscope 的结果对照（英文）",
     copy_refused: "浏览器不允许在这里复制；请选中链接再复制。",
 
     last_token_counted: "最后采样出的 token 也算在内；引擎从不把它送回模型，所以引擎里有 {engine_tokens} 个",
