@@ -30,8 +30,8 @@ use crate::view::text::fill;
 
 /// Milliseconds of work between two looks at the page.
 const SLICE_MILLIS: f64 = 12.0;
-/// Steps between two looks at the clock: one step with a thousand running requests takes some tens of microseconds.
-const STEPS: u64 = 64;
+/// Looks at a request between two looks at the clock: about a millisecond.
+const WORK: u64 = 10_000;
 
 /// What the runs told.
 #[derive(Clone, Default)]
@@ -81,7 +81,7 @@ impl Job {
             else {
                 return;
             };
-            if simulation.advance(STEPS).is_over {
+            if simulation.advance(WORK).is_over {
                 self.finish(&simulation);
             } else {
                 self.running = Some(simulation);

@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 
 use arrivals::{Arrivals, RequestLengths, Workload};
 use metrics::{Metrics, Record, ServeReport};
+use pool::Pool;
 use schedulers::{Scheduler, State};
 use step_time::{Load, MAX_ROW_KINDS, StepTime};
 use world::{Chunk, Id, Request, World};
@@ -133,6 +134,8 @@ pub struct Simulation {
     now: f64,
     segment: Segment,
     steps: u64,
+    /// Requests looked at so far, and steps carried on without looking.
+    work: u64,
     done: u64,
     is_stuck: bool,
 }
@@ -195,6 +198,7 @@ impl Simulation {
             now: 0.0,
             segment: Segment::default(),
             steps: 0,
+            work: 0,
             done: 0,
             is_stuck: false,
             lengths,
@@ -202,11 +206,11 @@ impl Simulation {
         })
     }
 
-    /// Goes on for `max_steps` steps at most. A page that must stay responsive asks for a few hundred and looks at its clock:
-    /// one step with a thousand running requests takes some tens of microseconds.
-    pub fn advance(&mut self, max_steps: u64) -> Progress {
-        let end = self.steps.saturating_add(max_steps).min(MAX_STEPS);
-        while self.steps < end && !self.is_over() {
+    /// Goes on for about `max_work` looks at a request: a planned step looks at all that run, and one that is like the step
+    /// before counts as one look. A page that must stay responsive asks for some thousands and looks at its clock.
+    pub fn advance(&mut self, max_work: u64) -> Progress {
+        let end = self.work.saturating_add(max_work);
+        while self.work < end && !self.is_over() {
             self.deliver();
             if self.is_over() {
                 break;
@@ -221,7 +225,9 @@ impl Simulation {
                 }
                 continue;
             }
+            let steps = self.steps;
             let step = self.state.schedule(&mut self.world);
+            self.work += self.world.running.len() as u64;
             self.metrics
                 .preempt(std::mem::take(&mut self.world.preemptions));
             let failed = std::mem::take(&mut self.world.failed);
@@ -233,10 +239,11 @@ impl Simulation {
                 self.steps += 1;
                 self.wait(has_failed);
             } else if step.is_steady {
-                self.carry_on(end - self.steps, step.passes);
+                self.carry_on(end.saturating_sub(self.work).max(1), step.passes);
             } else {
                 self.run(step.passes);
             }
+            self.work += self.steps - steps;
             if self.metrics.is_due(self.now) {
                 self.metrics.record(&self.world, self.now);
             }
@@ -492,8 +499,9 @@ impl Simulation {
             .segment
             .steps
             .min(max_steps)
+            .min(MAX_STEPS - self.steps)
             .min(self.state.steady_steps(&self.world).saturating_add(1));
-        let weight_bytes = step_time.weight_bytes_read(self.segment.load.tokens);
+        let alike = step_time.steps_like(&self.segment.load);
         let (running, waiting) = (
             self.world.running.len() as u64,
             self.world.waiting.len() as u64,
@@ -501,16 +509,27 @@ impl Simulation {
         let next_arrival = self.arrivals.front().copied().unwrap_or(f64::INFINITY);
         let mut steps = 0;
         loop {
-            let seconds = step_time.seconds_with(weight_bytes, &self.segment.load);
-            self.now += seconds;
-            let held = self.world.pool.shape.units - self.world.pool.free();
-            self.metrics.pass(seconds, running, waiting, held);
-            steps += 1;
-            if most <= steps
-                || next_arrival <= self.now
-                || self.metrics.is_due(self.now)
-                || !self.segment.next(&mut self.world)
-            {
+            let pool = &mut self.world.pool;
+            let held = pool.shape.units - pool.free();
+            let (length, units) = self.segment.stretch(pool);
+            let length = length.min(most - steps);
+            let (mut ran, mut happens) = (0, false);
+            while ran < length && !happens {
+                if 0 < ran {
+                    self.segment.grow();
+                    self.state.after_steady_step();
+                }
+                let seconds = alike.seconds(&self.segment.load);
+                self.now += seconds;
+                self.metrics
+                    .pass(seconds, running, waiting, held + ran * units);
+                ran += 1;
+                happens = next_arrival <= self.now || self.metrics.is_due(self.now);
+            }
+            steps += ran;
+            // A stretch is no longer than the units that are there.
+            let are_there = pool.take(ran.saturating_sub(1) * units);
+            if happens || most <= steps || !are_there || !self.segment.next(&mut self.world) {
                 break;
             }
             self.state.after_steady_step();
@@ -613,8 +632,20 @@ impl Segment {
         self.load.passes = passes;
     }
 
-    /// Goes on to the next step and takes its blocks. False, and no block is taken, when they are not there.
-    fn next(&mut self, world: &mut World) -> bool {
+    /// Steps from this one on that all take as many units, and those units; this step has its own already.
+    fn stretch(&self, pool: &Pool) -> (u64, u64) {
+        if let ([count], Some(units)) = (self.takes.as_slice(), pool.shape.units_of_each()) {
+            let units = count * units;
+            let steps = pool.free().checked_div(units).unwrap_or(u64::MAX);
+            return (steps.saturating_add(1), units);
+        }
+        let (before, after) = self.takes.split_at((self.at + 1).min(self.takes.len()));
+        let next = after.iter().chain(before).position(|count| 0 < *count);
+        (next.map_or(u64::MAX, |idx| idx as u64 + 1), 0)
+    }
+
+    /// Goes on to the next step.
+    fn grow(&mut self) {
         self.at += 1;
         if self.at == self.takes.len() {
             self.at = 0;
@@ -629,6 +660,11 @@ impl Segment {
             *rows += grows;
             *seen += grows;
         }
+    }
+
+    /// Goes on to the next step and takes its blocks. False, and no block is taken, when they are not there.
+    fn next(&mut self, world: &mut World) -> bool {
+        self.grow();
         let count = self.takes.get(self.at).copied().unwrap_or_default();
         if count == 0 {
             return true;

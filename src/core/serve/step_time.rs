@@ -247,34 +247,66 @@ impl StepTime {
 
     /// Seconds of a step.
     pub fn seconds(&self, load: &Load) -> f64 {
-        self.seconds_with(self.weight_bytes_read(load.tokens), load)
+        self.steps_like(load).seconds(load)
     }
 
-    /// Seconds of a step that reads `weight_bytes` of weights.
-    pub(super) fn seconds_with(&self, weight_bytes: f64, load: &Load) -> f64 {
-        if load.tokens == 0 {
+    /// Steps that are like this one but for their rows.
+    pub(super) fn steps_like(&self, load: &Load) -> Steps<'_> {
+        let (tokens, seqs) = (load.tokens as f64, load.seqs as f64);
+        let (machine, sampled) = (&self.machine, load.sampled as f64);
+        let part = 1.0 / f64::from(self.stages);
+        let passes = load.passes.max(1) as f64;
+        Steps {
+            kinds: &self.rows,
+            machine,
+            is_empty: load.tokens == 0,
+            weight_bytes: self.weight_bytes_read(load.tokens) * passes,
+            cache_bytes: self.bytes_per_seq * seqs,
+            seqs_per_rank: self.seqs_per_rank,
+            operations: (self.operations_per_token + self.state_operations) * tokens
+                + self.operations_per_sample * sampled,
+            part,
+            added: machine.added(tokens * part, sampled * part)
+                + machine.seconds_per_step * (passes - 1.0),
+        }
+    }
+}
+
+/// What steps have in common that differ in their rows alone.
+#[derive(Clone, Debug)]
+pub(super) struct Steps<'a> {
+    kinds: &'a [RowKind],
+    machine: &'a Machine,
+    is_empty: bool,
+    weight_bytes: f64,
+    /// Bytes of recurrent states.
+    cache_bytes: f64,
+    seqs_per_rank: f64,
+    /// All but attention's over rows.
+    operations: f64,
+    /// Share of a step that runs on one pipeline stage at once.
+    part: f64,
+    /// Seconds that no overlap hides.
+    added: f64,
+}
+
+impl Steps<'_> {
+    /// Seconds of the step with these rows.
+    pub(super) fn seconds(&self, load: &Load) -> f64 {
+        if self.is_empty {
             return 0.0;
         }
-        let (tokens, seqs) = (load.tokens as f64, load.seqs as f64);
-        let mut cache_bytes = self.bytes_per_seq * seqs;
-        let mut operations = (self.operations_per_token + self.state_operations) * tokens
-            + self.operations_per_sample * load.sampled as f64;
+        let (mut cache_bytes, mut operations) = (self.cache_bytes, self.operations);
         let sums = load
             .rows
             .iter()
             .zip(load.decode_seen.iter().zip(&load.prefill_seen));
-        for (kind, (rows, (decode, prefill))) in self.rows.iter().zip(sums) {
+        for (kind, (rows, (decode, prefill))) in self.kinds.iter().zip(sums) {
             cache_bytes += kind.bytes * *rows as f64;
             operations +=
                 kind.decode_operations * *decode as f64 + kind.prefill_operations * *prefill as f64;
         }
-        let part = 1.0 / f64::from(self.stages);
-        let passes = load.passes.max(1) as f64;
-        self.machine.seconds(
-            weight_bytes * passes + cache_bytes * self.seqs_per_rank * part,
-            operations * part,
-            tokens * part,
-            load.sampled as f64 * part,
-        ) + self.machine.seconds_per_step * (passes - 1.0)
+        let bytes = self.weight_bytes + cache_bytes * self.seqs_per_rank * self.part;
+        self.machine.overlapped(bytes, operations * self.part) + self.added
     }
 }

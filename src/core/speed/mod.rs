@@ -309,11 +309,21 @@ impl Machine {
     /// A step that reads `bytes` on one rank and does `operations`, with `tokens` tokens of which `sampled` are followed by
     /// a new one.
     pub fn seconds(&self, bytes: f64, operations: f64, tokens: f64, sampled: f64) -> f64 {
+        self.overlapped(bytes, operations) + self.added(tokens, sampled)
+    }
+
+    /// Of [`Self::seconds`] those of reading and computing.
+    pub(crate) fn overlapped(&self, bytes: f64, operations: f64) -> f64 {
         overlap(
             bytes * self.seconds_per_byte,
             operations * self.seconds_per_operation,
             self.overlap_power,
-        ) + self.seconds_per_step
+        )
+    }
+
+    /// Of [`Self::seconds`] those that nothing hides.
+    pub(crate) fn added(&self, tokens: f64, sampled: f64) -> f64 {
+        self.seconds_per_step
             + sampled * self.seconds_per_sequence
             + tokens * self.seconds_per_token
     }
