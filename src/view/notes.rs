@@ -1,8 +1,12 @@
 //! Sentences for what the core has to say: warnings, assumptions, errors of fields.
 
 #[cfg(feature = "doors")]
+use crate::core::engines;
+#[cfg(feature = "doors")]
 use crate::core::report::Assumption;
 use crate::core::report::Warning;
+#[cfg(feature = "doors")]
+use crate::core::scenario::EngineKind;
 use crate::core::scenario::{FieldError, FieldKind, Problem, field};
 use crate::core::units::{Bytes, Share};
 
@@ -217,7 +221,7 @@ pub fn assumption(assumption: &Assumption, messages: &Messages) -> String {
             &[
                 ("activations", &numbers.bytes_short(*activation_bytes)),
                 ("runtime", &numbers.bytes_short(*overhead_bytes)),
-                ("source", source),
+                ("source", overhead_source(source, messages)),
             ],
         ),
         Assumption::DraftWeightsNotCounted { draft_layers } => fill(
@@ -228,6 +232,20 @@ pub fn assumption(assumption: &Assumption, messages: &Messages) -> String {
             fill(&text.state_dtype, &[("state_dtype", state_dtype)])
         }
         Assumption::Import { note } => note.clone(),
+    }
+}
+
+/// What an engine's overheads are from. Another source than those of the engines is a name, and stays as it is.
+#[cfg(feature = "doors")]
+fn overhead_source<'a>(source: &'a str, messages: &'a Messages) -> &'a str {
+    let text = &messages.panels;
+    let of_engine = |kind: &&EngineKind| engines::defaults(**kind).source == source;
+    match EngineKind::ALL.iter().find(of_engine) {
+        Some(EngineKind::Exact | EngineKind::Vllm) => &text.overheads_vllm,
+        Some(EngineKind::Sglang) => &text.overheads_sglang,
+        Some(EngineKind::TensorRtLlm) => &text.overheads_tensorrt_llm,
+        Some(EngineKind::LlamaCpp) => &text.overheads_llama_cpp,
+        None => source,
     }
 }
 

@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use kvscope::core::engines;
 use kvscope::core::predict::answer::{Dimension, Unit, parse_answer};
 use kvscope::core::predict::judge::Verdict;
 use kvscope::core::predict::{Question, SLIPS, Situation, judge};
-use kvscope::core::report::report;
-use kvscope::core::scenario::Scenario;
+use kvscope::core::report::{Assumption, report};
+use kvscope::core::scenario::{EngineKind, Scenario};
+use kvscope::core::speed::SpeedConstants;
+use kvscope::core::units::Bytes;
 use kvscope::view::concept::{Block, sections};
+use kvscope::view::fleet::setting;
+use kvscope::view::notes;
 use kvscope::view::predict::Words;
 use kvscope::view::sentence;
 use kvscope::view::text::concept::ConceptWords;
@@ -370,4 +375,27 @@ fn languages_that_nobody_speaks() {
     );
     let directions = ["en", "zh-Hans", "en-XA", "ar-XB", "he", ""].map(direction);
     assert_eq!(directions, ["ltr", "ltr", "ltr", "rtl", "rtl", "ltr"]);
+}
+
+/// What core says in English of its sources, the page says in every language: the English words are core's own.
+#[test]
+fn sources_are_among_the_words() {
+    for constant in SpeedConstants::TABLE {
+        let source = |messages| setting::constant_source(constant, messages);
+        assert_eq!(source(&ENGLISH), constant.source);
+        let chinese = source(&zh::MESSAGES);
+        assert!(chinese.chars().any(is_han), "{}: {chinese}", constant.name);
+    }
+    for kind in EngineKind::ALL {
+        let source = engines::defaults(*kind).source;
+        let assumption = Assumption::OverheadsAssumed {
+            activation_bytes: Bytes::from_gib_hundredths(480),
+            overhead_bytes: Bytes::from_gib_hundredths(60),
+            source,
+        };
+        let english = notes::assumption(&assumption, &ENGLISH);
+        assert!(english.ends_with(&format!("from: {source}")), "{english}");
+        let chinese = notes::assumption(&assumption, &zh::MESSAGES);
+        assert!(!has_latin_words(&chinese), "{chinese}");
+    }
 }

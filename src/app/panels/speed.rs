@@ -12,7 +12,7 @@ use crate::core::outlook::outlook;
 use crate::core::price;
 use crate::core::speed::SpeedConstants;
 use crate::view::charts;
-use crate::view::fleet::figures;
+use crate::view::fleet::{figures, setting};
 use crate::view::text::fill;
 
 /// Speed and price.
@@ -82,7 +82,8 @@ fn constants() -> El {
     let controls = Controls::new();
     let rows = SpeedConstants::TABLE.iter().filter_map(|constant| {
         let key = crate::core::settings::get(&format!("speed.{}", constant.name))?.key;
-        let source = fill(&text.constants_source, &[("source", constant.source)]);
+        let source = setting::constant_source(constant, state.text);
+        let source = fill(&text.constants_source, &[("source", source)]);
         Some(
             el("div")
                 .child(controls.number(key, String::new))

@@ -17,7 +17,7 @@ pub struct ConstantInfo {
     pub unit: &'static str,
     /// What it is, as a sentence.
     pub what: &'static str,
-    /// Where the default is from.
+    /// Where the default is from; the page says it in the reader's language.
     pub source: &'static str,
 }
 

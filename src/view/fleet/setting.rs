@@ -2,6 +2,7 @@
 
 use crate::core::scenario::Problem;
 use crate::core::settings::{Kind, Setting, SettingError, SettingProblem};
+use crate::core::speed::ConstantInfo;
 use crate::core::units::Bounds;
 use crate::view::slider;
 use crate::view::text::{Messages, fill};
@@ -43,6 +44,13 @@ fn whole(bounds: Bounds, messages: &Messages) -> String {
             ("max", &numbers.integer(bounds.max)),
         ],
     )
+}
+
+/// Where a constant of the estimate is from.
+pub fn constant_source<'a>(constant: &ConstantInfo, messages: &'a Messages) -> &'a str {
+    let name = format!("speed_{}_source", constant.name);
+    // The tests hold every constant to have its source among the words.
+    messages.fleet.get(&name).unwrap_or(constant.source)
 }
 
 /// The bounds of a whole number.

@@ -80,6 +80,10 @@ pub(super) const PANELS: PanelText = words!(PanelText {
     last_token_counted: "最后采样出的 token 也算在内；引擎从不把它送回模型，所以引擎里有 {engine_tokens} 个",
     windows_idealised: "滑动窗口恰好保留最新的 token；引擎会多预留，最多一个批次",
     overheads_assumed: "每块 GPU 上激活 {activations}、运行时 {runtime}，来源：{source}",
+    overheads_vllm: "H100 上的 vLLM，按一批 8,192 个 token 测定：两块 GPU 上的 70B 模型，激活 4.8 GiB（一块 GPU 上的 8B 模型为 4.76）；运行时 0.13 到 0.55 GiB，向上取为 0.6",
+    overheads_sglang: "SGLang 把显存的 1 − mem_fraction_static 留给激活和 CUDA 图，因此不再另计；运行时与 H100 上的 vLLM 一样取 0.6 GiB",
+    overheads_tensorrt_llm: "没有在 TensorRT-LLM 上测过：与 H100 上的 vLLM 一样，激活 4.8 GiB，运行时 0.6 GiB",
+    overheads_llama_cpp: "llama.cpp 会打印它的计算缓冲区：每批 512 个 token 时，Metal 上的 8B 模型为 124 MiB，CUDA 上的 7B 模型为 304 MiB；CUDA 上下文约 0.5 GiB",
     draft_weights: "草稿模型的 {n} 层与模型的层一样缓存；它的权重没有计入，因为这里不知道它由什么组成：请加到运行时里",
     state_dtype: "循环状态以 {state_dtype} 存储",
 });
