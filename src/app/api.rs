@@ -14,19 +14,20 @@ use crate::core::import::files::{FileReader, join_files};
 use crate::core::import::hf_config;
 use crate::core::import::log::{self, Comparison, Setting};
 use crate::core::import::recognise::{Part, join};
+use crate::core::model::Message;
 use crate::core::report::report as report_of;
-use crate::core::scenario::ModelChoice;
-use crate::core::scenario::{FieldError, Scenario, cut};
+use crate::core::scenario::{FieldError, ModelChoice, ModelError, Scenario, cut};
 use crate::core::serve::{ServeError, trace};
 use crate::core::settings::{self, SettingError, Settings};
 use crate::core::{link, presets, resolved};
 use crate::view::chart::{self, Input};
 use crate::view::fleet::{runs, setting};
+use crate::view::notes::{self, model_error};
 use crate::view::svg::Theme as Colors;
 use crate::view::text::{ENGLISH, Messages};
-use crate::view::{charts, comparison, notes};
+use crate::view::{charts, comparison};
 
-use super::files;
+use super::{files, language};
 
 use super::options::PageOptions;
 
@@ -187,16 +188,25 @@ fn comparison_json(comparison: &[Comparison]) -> Result<Value, JsError> {
 }
 
 /// A model for the page, which has no importer, as a line of its own: `kind` says whether `text` is the scenario's field
-/// `model` (`model`), or that field of which the dimensions `dims` change (`edit`).
+/// `model` (`model`), or that field of which the dimensions `dims` change (`edit`). What is said of it is said in `lang`.
 #[wasm_bindgen(js_name = resolveModel, skip_typescript)]
-pub fn resolve_model(kind: &str, text: &str, name: &str, dims: &str) -> Result<String, JsError> {
-    let choice = match kind {
-        "edit" => edited(text, dims, name),
-        _ => ModelChoice::from_json_text(text),
+pub async fn resolve_model(
+    kind: String,
+    text: String,
+    name: String,
+    dims: String,
+    lang: String,
+) -> Result<String, JsError> {
+    let messages = language::words(&lang).await;
+    let choice = match kind.as_str() {
+        "edit" => edited(&text, &dims, &name).map_err(ModelError::from),
+        _ => ModelChoice::from_json_text(&text),
     };
-    choice
-        .map(|choice| resolved::choice_to_line(&choice))
-        .map_err(|error| JsError::new(&error))
+    let mut choice = choice.map_err(|error| JsError::new(&model_error(&error, messages)))?;
+    for note in &mut Arc::make_mut(&mut choice.config).notes {
+        note.message = Message::Said(messages.message(&note.message));
+    }
+    Ok(resolved::choice_to_line(&choice))
 }
 
 /// The models and accelerators to choose from.

@@ -1,8 +1,10 @@
 //! The models that the page asks the module with the importer for.
 
+use leptos::prelude::untrack;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
+use crate::core::model::Message;
 use crate::core::scenario::{FieldError, ModelChoice, Problem, cut};
 use crate::core::{link, resolved};
 use crate::view::model_edit::Edit;
@@ -40,27 +42,34 @@ impl Refusal {
 }
 
 /// Asks, and hands the answer on when it is there.
-fn ask(question: Question, then: impl FnOnce(Result<ModelChoice, Refusal>) + 'static) {
+fn ask(
+    question: Question,
+    lang: &'static str,
+    then: impl FnOnce(Result<ModelChoice, Refusal>) + 'static,
+) {
     spawn_local(async move {
         let answer = match rooms::doors().await {
-            Ok(doors) => answer(&doors, question),
+            Ok(doors) => answer(&doors, question, lang).await,
             Err(error) => Err(Refusal::NotLoaded(message_of(&error))),
         };
         then(answer);
     });
 }
 
-fn answer(doors: &Doors, question: Question) -> Result<ModelChoice, Refusal> {
-    let line = match &question {
-        Question::Model(json) => doors.resolve_model("model", json, "", ""),
-        Question::Edit(edit) => doors.resolve_model("edit", &edit.model, &edit.name, &edit.dims),
+async fn answer(doors: &Doors, question: Question, lang: &str) -> Result<ModelChoice, Refusal> {
+    let (kind, model, name, dims) = match &question {
+        Question::Model(json) => ("model", json.as_str(), "", ""),
+        Question::Edit(edit) => ("edit", &*edit.model, &*edit.name, &*edit.dims),
     };
-    let choice = line
-        .map_err(|error| message_of(&error))
-        .and_then(|line| resolved::learn(&line).ok_or_else(String::new));
+    let line = doors.resolve_model(kind, model, name, dims, lang).await;
+    let choice = line.map_err(|error| message_of(&error)).and_then(|line| {
+        let line = line.as_string().unwrap_or_default();
+        resolved::learn(&line).ok_or_else(String::new)
+    });
     if let Question::Model(json) = question {
         // Also under the text it was asked by, which need not be the one that we would write.
-        resolved::remember(json, choice.clone());
+        let said = choice.clone().map_err(|text| Message::Said(text).into());
+        resolved::remember(json, said);
     }
     choice.map_err(Refusal::NoModel)
 }
@@ -95,6 +104,20 @@ impl State {
         });
     }
 
+    /// Has a model's notes said in the language that is now spoken.
+    pub(crate) fn hear_again(&self) {
+        let state = *self;
+        let model = untrack(|| state.scenario()).model.clone();
+        if model.config.notes.is_empty() {
+            return;
+        }
+        state.ask(Question::Model(state.value("model")), move |answer| {
+            if let Ok(model) = answer {
+                state.take_model(model);
+            }
+        });
+    }
+
     /// Asks for a model.
     pub(crate) fn ask(
         &self,
@@ -105,7 +128,8 @@ impl State {
         let number = state.asked.peek() + 1;
         state.asked.set(number);
         state.is_reading.set(!rooms::are_open());
-        ask(question, move |answer| {
+        let lang = untrack(|| state.options()).lang;
+        ask(question, lang, move |answer| {
             if state.asked.peek() == number {
                 state.is_reading.set(false);
                 then(answer);

@@ -7,6 +7,8 @@ use leptos::tachys::view::any_view::{AnyView, IntoAny};
 use wasm_bindgen_futures::spawn_local;
 
 use crate::core::scenario::{FieldError, Problem};
+#[cfg(feature = "doors")]
+use crate::view::text::LANGUAGES;
 use crate::view::text::{ENGLISH, Messages};
 
 use super::cell::Cell;
@@ -28,6 +30,19 @@ fn known(lang: &str) -> Option<&'static Messages> {
         let found = known.iter().find(|(id, _)| *id == lang);
         found.map(|(_, words)| *words)
     })
+}
+
+/// The words of the language with this id; English when there is none, or its words cannot be loaded.
+#[cfg(feature = "doors")]
+pub(crate) async fn words(lang: &str) -> &'static Messages {
+    let found = LANGUAGES.iter().find(|(id, _)| *id == lang);
+    let Some((lang, _)) = found else {
+        return &ENGLISH;
+    };
+    if known(lang).is_none() {
+        let _learned = learn(lang).await;
+    }
+    known(lang).unwrap_or(&ENGLISH)
 }
 
 /// Loads the words of a language; there are few, and each stays.

@@ -68,6 +68,7 @@ pub fn mount(
             if syncs_address {
                 browser::set_language(&state.text.lang, &state.text.page.tagline);
             }
+            untrack(|| state.hear_again());
             page(state)
         })
     });

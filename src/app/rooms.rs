@@ -25,13 +25,14 @@ extern "C" {
     pub(crate) type Doors;
 
     #[wasm_bindgen(method, catch, js_name = resolveModel)]
-    pub(crate) fn resolve_model(
+    pub(crate) async fn resolve_model(
         this: &Doors,
         kind: &str,
         text: &str,
         name: &str,
         dims: &str,
-    ) -> Result<String, JsValue>;
+        lang: &str,
+    ) -> Result<JsValue, JsValue>;
 
     #[wasm_bindgen(method, js_name = openPanels)]
     fn open_panels(this: &Doors, root: &HtmlElement, fragment: &str, change: &Function) -> Panels;

@@ -1,6 +1,7 @@
 //! What is true: pure, exact, without browser, language or clock; does not panic on any input.
 
 pub mod engines;
+pub mod fill;
 pub mod fit;
 pub mod gpus;
 #[cfg(feature = "doors")]

@@ -1,5 +1,9 @@
 //! A model: its identity, its layers, its weights.
 
+use std::fmt;
+
+#[cfg(feature = "doors")]
+use super::import::sentences::Sentence;
 use super::layer::{CacheFormats, LayerKind};
 use super::units::{Bytes, ElementFormat, Tokens, formats};
 use super::weights::{StoredWeights, WeightTable};
@@ -19,7 +23,41 @@ pub struct ImportNote {
     /// A stable identifier such as `unknown_key`.
     pub code: &'static str,
     /// The sentence, lower case, without a full stop.
-    pub message: String,
+    pub message: Message,
+}
+
+/// A sentence of the importer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// As another module said it, in the reader's language.
+    Said(String),
+    /// As any language says it.
+    #[cfg(feature = "doors")]
+    Words(Sentence),
+}
+
+#[cfg(feature = "doors")]
+impl From<Sentence> for Message {
+    fn from(words: Sentence) -> Self {
+        Self::Words(words)
+    }
+}
+
+impl fmt::Display for Message {
+    /// What was said, or English.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Said(text) => f.write_str(text),
+            #[cfg(feature = "doors")]
+            Self::Words(words) => words.fmt(f),
+        }
+    }
+}
+
+impl serde::Serialize for Message {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 impl ImportNote {

@@ -6,7 +6,7 @@ use super::engines::{self, EngineReport};
 use super::fit::{self, verdict::Verdict};
 use super::layer::LayerKind;
 use super::life::{self, LifePoint};
-use super::model::LayerGroup;
+use super::model::{LayerGroup, Message};
 use super::scenario::{EngineKind, FieldKind, ParallelSize, Scenario, field};
 use super::setup::{Budget, PhaseBytes, Request, Setup};
 use super::speed::{self, Parallel, RequestSpeed, RequestTokens, SpeedConstants, SpeedInputs};
@@ -304,7 +304,7 @@ pub enum Warning {
     /// The importer could not do what the model needs by its own rules.
     Import {
         /// Its note.
-        note: String,
+        note: Message,
     },
     /// A number is above 2^53 and not exact in JavaScript.
     NotExact {
@@ -365,7 +365,7 @@ pub enum Assumption {
     /// Something the importer said.
     Import {
         /// Its note.
-        note: String,
+        note: Message,
     },
 }
 

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::layer::{LayerKind, RecurrentFamily, RecurrentState};
-use super::model::{ImportNote, LayerGroup, ModelConfig, UnfoldedHeads};
-use super::scenario::{ModelChoice, ModelSource};
+use super::model::{ImportNote, LayerGroup, Message, ModelConfig, UnfoldedHeads};
+use super::scenario::{ModelChoice, ModelError, ModelSource};
 use super::units::{Bytes, ElementFormat, Scale, Tokens};
 use super::weights::{
     Place, PublishedParams, StoredWeights, WeightFormat, WeightKind, WeightPart, WeightTable,
@@ -101,7 +101,7 @@ pub fn learn(line: &str) -> Option<ModelChoice> {
 }
 
 /// Remembers what was answered for the scenario's field `model` with this text.
-pub fn remember(json: String, answer: Result<ModelChoice, String>) {
+pub fn remember(json: String, answer: Result<ModelChoice, ModelError>) {
     let mut known = known_models();
     // A reader who drags a dimension makes a model with each step.
     if 64 <= known.len() {
@@ -115,15 +115,12 @@ pub fn remember(json: String, answer: Result<ModelChoice, String>) {
 /// # Errors
 ///
 /// The sentence for the reader.
-pub fn known(json: &str) -> Result<ModelChoice, String> {
+pub fn known(json: &str) -> Result<ModelChoice, ModelError> {
     known_models()
         .iter()
         .rev()
         .find(|(text, _)| text == json)
-        .map_or_else(
-            || Err("its configuration is still being read".to_owned()),
-            |(_, answer)| answer.clone(),
-        )
+        .map_or_else(|| Err(ModelError::StillRead), |(_, answer)| answer.clone())
 }
 
 /// Whether [`known`] has an answer.
@@ -131,7 +128,7 @@ pub fn is_known(json: &str) -> bool {
     known_models().iter().any(|(text, _)| text == json)
 }
 
-type Known = VecDeque<(String, Result<ModelChoice, String>)>;
+type Known = VecDeque<(String, Result<ModelChoice, ModelError>)>;
 
 fn known_models() -> MutexGuard<'static, Known> {
     static KNOWN: Mutex<Known> = Mutex::new(VecDeque::new());
@@ -236,7 +233,7 @@ impl Writer {
         self.number(model.notes.len() as u64);
         for note in &model.notes {
             self.text(note.code);
-            self.text(&note.message);
+            self.text(&note.message.to_string());
         }
     }
 
@@ -482,7 +479,7 @@ impl<'a> Reader<'a> {
             notes: self.many(|line| {
                 Some(ImportNote {
                     code: literal(line.text()?),
-                    message: line.text()?,
+                    message: Message::Said(line.text()?),
                 })
             })?,
         })

@@ -11,11 +11,12 @@ use super::import::{
     hf_config,
     log::Setting,
     safetensors::{ExactWeights, with_exact_weights},
+    sentences::say,
     trim,
 };
 #[cfg(feature = "doors")]
 use super::model::ImportNote;
-use super::model::ModelConfig;
+use super::model::{Message, ModelConfig};
 use super::units::{Bounds, Bytes, ElementFormat, KvFormat, Share, Tokens, formats};
 use super::weights::{WEIGHT_FORMATS, WeightFormat, weight_format};
 use super::{gpus, presets};
@@ -252,7 +253,24 @@ pub enum Problem {
     /// Not a year and a month.
     NotAMonth,
     /// No preset and no config that can be read.
-    NotAModel(String),
+    NotAModel(ModelError),
+}
+
+/// Why a text is no model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelError {
+    /// No preset has this id.
+    NoPreset,
+    /// The module that reads configurations has not answered yet.
+    StillRead,
+    /// What the importer says.
+    Message(Message),
+}
+
+impl From<Message> for ModelError {
+    fn from(message: Message) -> Self {
+        Self::Message(message)
+    }
 }
 
 impl FieldError {
@@ -1003,14 +1021,14 @@ fn model_json(source: &ModelSource) -> Value {
     }
 }
 
-fn parse_model(text: &str) -> Result<ModelChoice, String> {
+fn parse_model(text: &str) -> Result<ModelChoice, ModelError> {
     if !text.starts_with('{') {
         return match presets::get(text) {
             Some(preset) => Ok(ModelChoice {
                 source: ModelSource::Preset(preset.id()),
                 config: preset.model(),
             }),
-            None => Err("no preset has this id".to_owned()),
+            None => Err(ModelError::NoPreset),
         };
     }
     ModelChoice::from_json_text(text)
@@ -1020,7 +1038,7 @@ impl ModelChoice {
     /// Reads `{"config": …, "name": …}` or `{"dims": …}`. A program without the importer knows only the models that were
     /// read for it elsewhere, see [`super::resolved`].
     #[cfg(not(feature = "doors"))]
-    pub(crate) fn from_json_text(text: &str) -> Result<Self, String> {
+    pub(crate) fn from_json_text(text: &str) -> Result<Self, ModelError> {
         super::resolved::known(text)
     }
 }
@@ -1042,13 +1060,13 @@ impl ModelSource {
 
 #[cfg(feature = "doors")]
 impl ModelChoice {
-    pub(crate) fn from_json_text(text: &str) -> Result<Self, String> {
+    pub(crate) fn from_json_text(text: &str) -> Result<Self, ModelError> {
         // A model comes again with every step of a drag.
         if super::resolved::is_known(text) {
             return super::resolved::known(text);
         }
         let answer = serde_json::from_str(text)
-            .map_err(|error| format!("not JSON: {error}"))
+            .map_err(|error| Message::from(say!(model_not_json, error)).into())
             .and_then(|value: Value| Self::from_json(&value));
         super::resolved::remember(text.to_owned(), answer.clone());
         answer
@@ -1059,8 +1077,8 @@ impl ModelChoice {
     /// # Errors
     ///
     /// A sentence that says what the text is and what to do.
-    pub fn from_text(text: &str, name: &str) -> Result<Self, String> {
-        let config = hf_config::parse(text).map_err(|error| error.to_string())?;
+    pub fn from_text(text: &str, name: &str) -> Result<Self, Message> {
+        let config = hf_config::parse(text)?;
         Self::from_config(config, name)
     }
 
@@ -1069,9 +1087,8 @@ impl ModelChoice {
     /// # Errors
     ///
     /// A sentence that says what was not understood.
-    pub fn from_config(config: Value, name: &str) -> Result<Self, String> {
-        let model = hf_config::import_value(&config, Some(name).filter(|name| !name.is_empty()))
-            .map_err(|error| error.to_string())?;
+    pub fn from_config(config: Value, name: &str) -> Result<Self, Message> {
+        let model = hf_config::import_value(&config, Some(name).filter(|name| !name.is_empty()))?;
         let config = trim::trimmed(config, &model)?;
         Ok(Self {
             source: ModelSource::of_config(config, name),
@@ -1143,7 +1160,7 @@ impl ModelChoice {
     /// # Errors
     ///
     /// A sentence that says what was not understood.
-    pub fn from_json(value: &Value) -> Result<Self, String> {
+    pub fn from_json(value: &Value) -> Result<Self, ModelError> {
         if let Some(id) = value.as_str() {
             return parse_model(id);
         }
@@ -1153,19 +1170,19 @@ impl ModelChoice {
         };
         let exact = ExactWeights {
             bytes: Bytes(bytes),
-            source: WEIGHT_BYTES.to_owned(),
+            source: WEIGHT_BYTES.into(),
         };
         let (exact, note) = model.with_exact_weights(&exact);
-        exact.ok_or(note.message)
+        exact.ok_or(note.message.into())
     }
 
-    fn without_exact_weights(value: &Value) -> Result<Self, String> {
+    fn without_exact_weights(value: &Value) -> Result<Self, ModelError> {
         let name = value
             .get("name")
             .and_then(Value::as_str)
             .unwrap_or_default();
         if let Some(config) = value.get("config") {
-            return Self::from_config(config.clone(), name);
+            return Ok(Self::from_config(config.clone(), name)?);
         }
         if let Some(id) = value.get("preset").and_then(Value::as_str) {
             return parse_model(id);
@@ -1173,12 +1190,11 @@ impl ModelChoice {
         if let Some(header) = value.get("gguf") {
             let choice =
                 GgufHeader::from_json(header).and_then(|header| Self::from_gguf(&header, name));
-            return choice
-                .map(|(choice, _)| choice)
-                .map_err(|error| error.to_string());
+            let (choice, _) = choice.map_err(Message::from)?;
+            return Ok(choice);
         }
         if let Some(dims) = value.get("dims") {
-            let model = hf_config::import_value(dims, None).map_err(|error| error.to_string())?;
+            let model = hf_config::import_value(dims, None).map_err(Message::from)?;
             let dims = trim::trimmed(dims.clone(), &model)?;
             let json = Value::Object(Map::from_iter([("dims".to_owned(), dims)]));
             return Ok(Self {
@@ -1186,7 +1202,7 @@ impl ModelChoice {
                 config: Arc::new(model),
             });
         }
-        Err("expected a preset id, {\"config\": …}, {\"dims\": …} or {\"gguf\": …}".to_owned())
+        Err(Message::from(say!(no_model)).into())
     }
 }
 

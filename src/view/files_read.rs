@@ -28,7 +28,10 @@ pub fn lines(read: &FilesRead, messages: &Messages) -> Vec<Line> {
         text: file_line(file, messages),
         is_bad: file.error.is_some(),
     });
-    let notes = read.notes.iter().map(|note| good(note.message.clone()));
+    let notes = read
+        .notes
+        .iter()
+        .map(|note| good(messages.message(&note.message)));
     let errors = read
         .errors
         .iter()
@@ -45,7 +48,7 @@ pub fn lines(read: &FilesRead, messages: &Messages) -> Vec<Line> {
 pub fn refusal(read: &FilesRead, messages: &Messages) -> String {
     let wrong = read.files.iter().filter(|file| file.error.is_some());
     let lines: Vec<String> = match (&read.error, read.files.as_slice()) {
-        (Some(error), _) => vec![error.clone()],
+        (Some(error), _) => vec![messages.message(error)],
         // A single file need not be named.
         (
             None,
@@ -54,7 +57,7 @@ pub fn refusal(read: &FilesRead, messages: &Messages) -> String {
                     error: Some(error), ..
                 },
             ],
-        ) => vec![error.clone()],
+        ) => vec![messages.message(error)],
         (None, _) => wrong.map(|file| file_line(file, messages)).collect(),
     };
     format!("{}. {}", lines.join("; "), messages.files.unchanged)
@@ -68,7 +71,7 @@ fn file_line(file: &FileRead, messages: &Messages) -> String {
         cut(&file.name, 80)
     };
     let kind = match (&file.error, file.kind) {
-        (Some(error), _) => error.clone(),
+        (Some(error), _) => messages.message(error),
         (None, Kind::Config) => text.kind_config.to_string(),
         (None, Kind::SafetensorsIndex) => text.kind_index.to_string(),
         (None, Kind::Safetensors) => text.kind_safetensors.to_string(),

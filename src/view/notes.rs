@@ -7,7 +7,7 @@ use crate::core::report::Assumption;
 use crate::core::report::Warning;
 #[cfg(feature = "doors")]
 use crate::core::scenario::EngineKind;
-use crate::core::scenario::{FieldError, FieldKind, Problem, field};
+use crate::core::scenario::{FieldError, FieldKind, ModelError, Problem, field};
 use crate::core::units::{Bytes, Share};
 
 use super::fields;
@@ -100,7 +100,7 @@ pub fn warning(warning: &Warning, messages: &Messages) -> String {
             &text.share_unused,
             &[("used", fields::label(messages, used))],
         ),
-        Warning::Import { note } => note.clone(),
+        Warning::Import { note } => messages.message(note),
         Warning::KvHeadsReplicated {
             num_key_value_heads,
             tensor_parallel_size,
@@ -231,7 +231,7 @@ pub fn assumption(assumption: &Assumption, messages: &Messages) -> String {
         Assumption::StateDtype { state_dtype } => {
             fill(&text.state_dtype, &[("state_dtype", state_dtype)])
         }
-        Assumption::Import { note } => note.clone(),
+        Assumption::Import { note } => messages.message(note),
     }
 }
 
@@ -302,7 +302,10 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
             &text.not_one_of,
             &[("choices", &numbers.list(choices.iter().copied()))],
         ),
-        Problem::NotAModel(reason) => fill(&text.not_a_model, &[("reason", reason)]),
+        Problem::NotAModel(error) => fill(
+            &text.not_a_model,
+            &[("reason", &model_error(error, messages))],
+        ),
     };
     let kind = field(&error.key).map(|field| field.kind);
     if let Some(FieldKind::Optional(_) | FieldKind::OptionalShare(_)) = kind {
@@ -326,4 +329,13 @@ pub fn field_error(error: &FieldError, messages: &Messages) -> String {
             ("problem", &problem),
         ],
     )
+}
+
+/// Why a text is no model, without a full stop.
+pub fn model_error(error: &ModelError, messages: &Messages) -> String {
+    match error {
+        ModelError::NoPreset => messages.notes.no_preset.to_string(),
+        ModelError::StillRead => messages.notes.still_read.to_string(),
+        ModelError::Message(message) => messages.message(message),
+    }
 }

@@ -15,6 +15,8 @@ pub mod files;
 #[cfg(feature = "doors")]
 pub mod fleet;
 #[cfg(feature = "doors")]
+pub mod import;
+#[cfg(feature = "doors")]
 pub mod layers;
 pub mod loaded;
 pub mod notes;
@@ -38,6 +40,8 @@ pub use files::FilesText;
 #[cfg(feature = "doors")]
 pub use fleet::FleetText;
 #[cfg(feature = "doors")]
+pub use import::ImportText;
+#[cfg(feature = "doors")]
 pub use layers::LayersText;
 pub use notes::NoteText;
 pub use page::PageText;
@@ -48,7 +52,10 @@ pub use units::UnitText;
 #[cfg(feature = "doors")]
 pub use working::WorkingText;
 
+pub use crate::core::fill::{Piece, fill, pieces, placeholders};
+
 use super::numbers::Numbers;
+use crate::core::model::Message;
 
 /// A sentence with its placeholders.
 pub type Text = Cow<'static, str>;
@@ -112,6 +119,9 @@ pub struct Messages {
     /// Files and logs.
     #[cfg(feature = "doors")]
     pub files: FilesText,
+    /// What the importer says.
+    #[cfg(feature = "doors")]
+    pub import: ImportText,
     /// The layer map.
     #[cfg(feature = "doors")]
     pub layers: LayersText,
@@ -138,6 +148,8 @@ pub static ENGLISH: Messages = Messages {
     #[cfg(feature = "doors")]
     files: FilesText::ENGLISH,
     #[cfg(feature = "doors")]
+    import: ImportText::ENGLISH,
+    #[cfg(feature = "doors")]
     layers: LayersText::ENGLISH,
     notes: NoteText::ENGLISH,
 };
@@ -146,6 +158,17 @@ impl Messages {
     /// The formatter of this language.
     pub fn numbers(&self) -> Numbers<'_> {
         Numbers::new(&self.units)
+    }
+
+    /// A sentence of the importer.
+    pub fn message(&self, message: &Message) -> String {
+        match message {
+            Message::Said(text) => text.clone(),
+            #[cfg(feature = "doors")]
+            Message::Words(words) => {
+                words.say(&|key| self.import.get(key.name()).unwrap_or_default())
+            }
+        }
     }
 
     /// Visits every sentence with the name of its group and its own.
@@ -172,6 +195,9 @@ impl Messages {
         self.files
             .for_each(&mut |name, text| visit("files", name, text));
         #[cfg(feature = "doors")]
+        self.import
+            .for_each(&mut |name, text| visit("import", name, text));
+        #[cfg(feature = "doors")]
         self.layers
             .for_each(&mut |name, text| visit("layers", name, text));
         self.notes
@@ -183,9 +209,11 @@ impl Messages {
     pub fn to_lines(&self, is_first_view: bool) -> String {
         let mut res = String::new();
         self.clone().for_each(&mut |group, _, text| {
-            if !is_first_view
-                || !matches!(group, "fleet" | "panels" | "working" | "files" | "layers")
-            {
+            let is_of_panels = matches!(
+                group,
+                "fleet" | "panels" | "working" | "files" | "import" | "layers"
+            );
+            if !(is_first_view && is_of_panels) {
                 res.push_str(text);
                 res.push('\n');
             }
@@ -202,7 +230,7 @@ impl Messages {
         #[cfg(feature = "doors")]
         {
             n_lines += FleetText::N_FIELDS + PanelText::N_FIELDS + WorkingText::N_FIELDS;
-            n_lines += FilesText::N_FIELDS + LayersText::N_FIELDS;
+            n_lines += FilesText::N_FIELDS + ImportText::N_FIELDS + LayersText::N_FIELDS;
         }
         if text.split_terminator('\n').count() != n_lines {
             return None;
@@ -223,6 +251,8 @@ impl Messages {
             #[cfg(feature = "doors")]
             files: FilesText::read(lines),
             #[cfg(feature = "doors")]
+            import: ImportText::read(lines),
+            #[cfg(feature = "doors")]
             layers: LayersText::read(lines),
             notes: NoteText::read(lines),
         })
@@ -236,87 +266,6 @@ type Lines = std::str::SplitTerminator<'static, char>;
 #[inline(never)]
 fn next(lines: &mut Lines) -> Text {
     Cow::Borrowed(lines.next().unwrap_or_default())
-}
-
-/// A piece of a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
-    /// Words as they are.
-    Words(&'a str),
-    /// The value of this name.
-    Value(&'a str),
-    /// One of two words, by whether the value of this name is one.
-    Plural(&'a str, &'a str, &'a str),
-}
-
-/// A template in pieces, in order. A brace that opens no placeholder is a word.
-pub fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
-    let mut rest = template;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        if let Some((inside, after)) = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'))
-        {
-            rest = after;
-            let Some((name, words)) = inside.split_once('?') else {
-                return Some(Piece::Value(inside));
-            };
-            let (one, many) = words.split_once('|').unwrap_or((words, words));
-            return Some(Piece::Plural(name, one, many));
-        }
-        let end = rest
-            .char_indices()
-            .skip(1)
-            .find(|(_, c)| *c == '{')
-            .map_or(rest.len(), |(at, _)| at);
-        let (words, after) = rest.split_at_checked(end)?;
-        rest = after;
-        Some(Piece::Words(words))
-    })
-}
-
-/// The names that a template needs, sorted, each once.
-pub fn placeholders(template: &str) -> Vec<&str> {
-    let mut res: Vec<&str> = pieces(template)
-        .filter_map(|piece| match piece {
-            Piece::Words(_) => None,
-            Piece::Value(name) | Piece::Plural(name, _, _) => Some(name),
-        })
-        .collect();
-    res.sort_unstable();
-    res.dedup();
-    res
-}
-
-/// Puts values into a template. A value is text: it is put in as it is, never read as a template.
-///
-/// ```
-/// # use kvscope::view::text::fill;
-/// assert_eq!(fill("{n} {n?token|tokens}", &[("n", "1")]), "1 token");
-/// assert_eq!(fill("{n} {n?token|tokens}", &[("n", "4,812")]), "4,812 tokens");
-/// ```
-pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let value = |name: &str| {
-        values
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, value)| *value)
-    };
-    let mut res = String::with_capacity(template.len() + 16);
-    for piece in pieces(template) {
-        match piece {
-            Piece::Words(words) => res.push_str(words),
-            Piece::Value(name) => match value(name) {
-                Some(value) => res.push_str(value),
-                None => res.extend(["{", name, "}"]),
-            },
-            Piece::Plural(name, one, many) => {
-                res.push_str(if value(name) == Some("1") { one } else { many });
-            }
-        }
-    }
-    res
 }
 
 /// The languages that the page can be shown in: the name in a link, and what its speakers call it.

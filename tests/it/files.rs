@@ -224,7 +224,10 @@ fn joined(parts: Vec<Part>) -> (Scenario, Vec<String>, ScenarioPatch) {
     let mut scenario = Scenario::default();
     let (errors, notes) = patch.apply(&mut scenario);
     assert!(errors.is_empty(), "{errors:?}");
-    let notes = notes.into_iter().map(|note| note.message).collect();
+    let notes = notes
+        .into_iter()
+        .map(|note| note.message.to_string())
+        .collect();
     (scenario, notes, patch)
 }
 
@@ -309,7 +312,7 @@ fn weights_beside_the_counted() {
         .apply(&mut scenario);
     assert_eq!(errors, []);
     assert_eq!(
-        notes[0].message,
+        notes[0].message.to_string(),
         "model.safetensors.index.json gives 141107412992 bytes of weights, and the dimensions give 141107412992 in bf16; those of the file are taken"
     );
 }
@@ -635,7 +638,7 @@ fn files_together() {
     );
     assert!(scenario.is_none(), "two machines are no scenario");
     assert_eq!(
-        error.as_deref(),
+        error.map(|error| error.to_string()).as_deref(),
         Some("a list of GPUs was given twice, and one of a kind is read at a time; give only one")
     );
 }

@@ -3,6 +3,7 @@
 #[path = "gguf/writer.rs"]
 pub(crate) mod writer;
 
+use crate::languages::check_in_chinese;
 use kvscope::core::import::ImportError;
 use kvscope::core::import::gguf::{GgufHeader, GgufModel, GgufReader, import};
 use kvscope::core::import::hf_config;
@@ -541,7 +542,7 @@ fn sizes_by_offsets() {
         .find(|note| note.code == "tensor_type")
         .expect("a note");
     assert_eq!(
-        note.message,
+        note.message.to_string(),
         "1 tensors have a type that is not known; their bytes are those up to the next tensor"
     );
 }
@@ -595,7 +596,7 @@ fn split_files() {
             .model
             .notes
             .iter()
-            .map(|note| note.message.as_str())
+            .map(|note| note.message.to_string())
             .collect::<Vec<_>>(),
         [
             "1 of 3 parts of the model were read, so that the bytes of all weights are not known; pick all parts together"
@@ -633,7 +634,9 @@ fn check_error(file: &File, size: Option<u64>, expected: &str) {
     let (bytes, own_size) = file.header();
     let res =
         read(&bytes, size.unwrap_or(own_size), usize::MAX).and_then(|header| import(&header, ""));
-    assert_eq!(res.expect_err("it cannot be read").to_string(), expected);
+    let error = res.expect_err("it cannot be read");
+    assert_eq!(error.to_string(), expected);
+    check_in_chinese(error.message());
 }
 
 #[test]
@@ -807,7 +810,7 @@ fn headers_that_are_no_model() {
         model
             .notes
             .iter()
-            .map(|note| note.message.as_str())
+            .map(|note| note.message.to_string())
             .collect::<Vec<_>>(),
         [
             "llama.attention.sliding_window is 4096, and nothing says which layers have it; all are counted as keeping everything, as llama.cpp does"
@@ -835,7 +838,7 @@ fn cut_files() {
     let header = read(&bytes, size - 1000, usize::MAX).expect("the header is whole");
     let model = import(&header, "").expect("it is a model").model;
     assert_eq!(
-        model.notes[0].message,
+        model.notes[0].message.to_string(),
         "the file is 1000 bytes shorter than its table of tensors says; it was not downloaded whole"
     );
 }

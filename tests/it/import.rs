@@ -1,5 +1,6 @@
 //! The importer, over real files with their published figures, and over files that are something else.
 
+use crate::languages::check_in_chinese;
 use kvscope::core::import::hf_config::{import, import_value};
 use kvscope::core::layer::{CacheFormats, IndexStorage, LayerKind};
 use kvscope::core::link::{from_fragment, to_fragment};
@@ -224,7 +225,10 @@ fn every_architecture_has_its_rule() {
 fn check_error(text: &str, expected: &str) {
     match import(text, None) {
         Ok(model) => panic!("imported as {:?}", model.groups),
-        Err(err) => assert_eq!(err.to_string(), expected),
+        Err(err) => {
+            assert_eq!(err.to_string(), expected);
+            check_in_chinese(err.message());
+        }
     }
 }
 
@@ -516,11 +520,12 @@ fn what_is_not_known_is_said() {
     ] {
         let model = import(text, None).unwrap_or_else(|err| panic!("{text}: {err}"));
         // What is said of weights is tested with the weights.
-        let found: Vec<&str> = model
+        let found: Vec<String> = model
             .notes
             .iter()
             .filter(|note| !note.code.starts_with("weights_"))
-            .map(|note| note.message.as_str())
+            .inspect(|note| check_in_chinese(&note.message))
+            .map(|note| note.message.to_string())
             .collect();
         assert_eq!(found, expected, "{text}");
     }
@@ -753,7 +758,7 @@ fn names_that_a_file_gives() {
 fn binary_files_are_named_without_codes() {
     let check = |text: &str, expected: &str| {
         let error = ModelChoice::from_text(text, "").expect_err("no model");
-        assert_eq!(error, expected);
+        assert_eq!(error.to_string(), expected);
     };
     check(
         "\u{fffd}PNG\r\n\u{1a}\n\0\0\0\rIHDR",

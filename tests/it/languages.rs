@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use kvscope::core::engines;
+use kvscope::core::import::hf_config::import;
+use kvscope::core::model::Message;
 use kvscope::core::predict::answer::{Dimension, Unit, parse_answer};
 use kvscope::core::predict::judge::Verdict;
 use kvscope::core::predict::{Question, SLIPS, Situation, judge};
@@ -160,6 +162,37 @@ fn chinese_is_chinese() {
         })
         .collect();
     assert!(flaws.is_empty(), "{}", flaws.join("\n"));
+}
+
+/// A sentence of the importer in Chinese has all its values, and no words that were left English.
+#[track_caller]
+pub(crate) fn check_in_chinese(message: &Message) {
+    let (english, chinese) = (message.to_string(), zh::MESSAGES.message(message));
+    assert!(chinese.chars().any(is_han), "not translated: {chinese}");
+    for text in [&english, &chinese] {
+        let unfilled = text
+            .split('{')
+            .skip(1)
+            .filter_map(|rest| rest.split_once('}'))
+            .find(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+        assert_eq!(unfilled, None, "{text}");
+    }
+}
+
+#[test]
+fn notes_of_published_models_in_chinese() {
+    let mut count = 0;
+    for file in std::fs::read_dir("tests/data/configs").expect("the folder is there") {
+        let path = file.expect("it can be listed").path();
+        let text = std::fs::read_to_string(path).expect("it can be read");
+        // One of them is no text that can be read as a model; errors have tests of their own.
+        let notes = import(&text, None).map_or_else(|_| Vec::new(), |model| model.notes);
+        count += notes.len();
+        notes
+            .iter()
+            .for_each(|note| check_in_chinese(&note.message));
+    }
+    assert!(50 < count, "{count} notes");
 }
 
 #[test]

@@ -587,7 +587,7 @@ fn commands_that_are_not_understood() {
     let notes: Vec<_> = reading
         .notes
         .iter()
-        .map(|note| note.message.as_str())
+        .map(|note| note.message.to_string())
         .collect();
     assert_eq!(
         notes,

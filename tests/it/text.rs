@@ -1,6 +1,7 @@
 //! The words: placeholders, languages, and the literal text of every warning, assumption and error.
 
 use kvscope::core::link;
+use kvscope::core::model::Message;
 use kvscope::core::report::{Assumption, Warning, report};
 use kvscope::core::scenario::Scenario;
 use kvscope::core::units::{Bytes, GIB, Tokens};
@@ -111,7 +112,7 @@ fn warnings() {
     );
     check(
         Warning::Import {
-            note: "<b>as it was</b>".to_owned(),
+            note: Message::Said("<b>as it was</b>".to_owned()),
         },
         "<b>as it was</b>",
     );
@@ -258,7 +259,7 @@ fn assumptions() {
     );
     check(
         Assumption::Import {
-            note: "<b>as it was</b>".to_owned(),
+            note: Message::Said("<b>as it was</b>".to_owned()),
         },
         "<b>as it was</b>",
     );

@@ -468,10 +468,10 @@ fn what_is_not_counted_is_said() {
     ];
     for (file, code, message) in rows {
         let notes = import_file(file).notes;
-        let found: Vec<&str> = notes
+        let found: Vec<String> = notes
             .iter()
             .filter(|note| note.code == *code)
-            .map(|note| note.message.as_str())
+            .map(|note| note.message.to_string())
             .collect();
         assert_eq!(found, [*message], "{file}");
     }
@@ -479,7 +479,7 @@ fn what_is_not_counted_is_said() {
                    "intermediate_size": 256, "vocab_size": 1000, "max_position_embeddings": 4096}"#;
     let notes = import(text, None).expect("a model").notes;
     assert!(
-        notes.iter().any(|note| note.code == "weights_assumed" && note.message == "the weights are counted as those of Llama with these dimensions, because model_type \"newest\" is not known"),
+        notes.iter().any(|note| note.code == "weights_assumed" && note.message.to_string() == "the weights are counted as those of Llama with these dimensions, because model_type \"newest\" is not known"),
         "{notes:?}"
     );
     let codes: Vec<&str> = import_file("Qwen__Qwen3-8B.json")
@@ -711,7 +711,7 @@ fn stored(fields: &str) -> (Option<WeightFormat>, Vec<String>) {
         .notes
         .iter()
         .filter(|note| note.code == "weight_format_unknown")
-        .map(|note| note.message.clone())
+        .map(|note| note.message.to_string())
         .collect();
     (model.stored.map(|stored| stored.format), notes)
 }

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 
 use super::ImportError;
 use super::names::{ALIASES, ROOT_FIELDS, class_defaults, language_section, model_type};
+use crate::core::import::sentences::{Key, Part, Sentence, say};
+use crate::core::scenario::cut;
 
 /// A parsed config.json. An accessor takes the canonical name of a field, knows its other names, looks in the language
 /// model's section, and falls back to what the architecture's class says when the field is missing.
@@ -30,7 +32,7 @@ pub struct ConfigView<'a> {
     defaults: Vec<(&'static str, &'static str)>,
     read: RefCell<BTreeSet<String>>,
     defaulted: RefCell<BTreeSet<&'static str>>,
-    problem: RefCell<Option<String>>,
+    problem: RefCell<Option<Sentence>>,
 }
 
 /// The largest number a field may have; products of three such dimensions still saturate safely.
@@ -41,18 +43,13 @@ impl<'a> ConfigView<'a> {
     pub fn new(file: &'a Value) -> Result<Self, ImportError> {
         let Value::Object(root) = file else {
             let kind = match file {
-                Value::Array(_) => "a list",
-                Value::String(_) => "a string",
-                Value::Number(_) => "a number",
-                Value::Bool(_) | Value::Null => "a single word",
-                Value::Object(_) => "an object",
+                Value::Array(_) => Key::a_list,
+                Value::String(_) => Key::a_string,
+                Value::Number(_) => Key::a_number,
+                Value::Bool(_) | Value::Null => Key::a_word,
+                Value::Object(_) => Key::an_object,
             };
-            return Err(ImportError::new(
-                "not_an_object",
-                format!(
-                    "the text is {kind}, and a config.json is an object; paste it from the first {{ to the last }}"
-                ),
-            ));
+            return Err(ImportError::new("not_an_object", say!(not_an_object, kind)));
         };
         let (section, text) = language_section(root);
         let model_type = model_type(root, text);
@@ -164,10 +161,7 @@ impl<'a> ConfigView<'a> {
         let number = self.number(name)?;
         let res = u32::try_from(number).ok();
         if res.is_none() {
-            self.complain(format!(
-                "{name} is {number}, and must be at most {}",
-                u32::MAX
-            ));
+            self.complain(say!(too_large, name, given = number, max = u32::MAX));
         }
         res
     }
@@ -179,10 +173,7 @@ impl<'a> ConfigView<'a> {
             Some(Value::Number(number)) => Some(number.as_f64() != Some(0.0)),
             Some(Value::Null) => None,
             Some(other) => {
-                self.complain(format!(
-                    "{name} is {}, and must be true or false",
-                    short(other)
-                ));
+                self.complain(say!(not_a_flag, name, given = short(other)));
                 None
             }
             None => self.default_of(name).map(|text| text != "0"),
@@ -225,12 +216,12 @@ impl<'a> ConfigView<'a> {
     }
 
     /// The first field that had a type or a size it may not have, as a sentence.
-    pub fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<Sentence> {
         self.problem.borrow().clone()
     }
 
     /// Remembers a problem for [`Self::problem`]; the first one stays.
-    pub fn complain(&self, message: String) {
+    pub fn complain(&self, message: Sentence) {
         self.problem.borrow_mut().get_or_insert(message);
     }
 
@@ -309,9 +300,11 @@ impl<'a> ConfigView<'a> {
         };
         let res = number.filter(|number| *number <= MAX_NUMBER);
         if res.is_none() {
-            self.complain(format!(
-                "{name} is {}, and must be a whole number from 0 to 2^53 − 1",
-                short(value)
+            self.complain(say!(
+                not_a_whole_number,
+                name,
+                given = short(value),
+                max = "2^53 − 1"
             ));
         }
         res
@@ -319,18 +312,13 @@ impl<'a> ConfigView<'a> {
 }
 
 /// A value for an error message, cut to a readable length.
-pub(super) fn short(value: &Value) -> String {
+pub(super) fn short(value: &Value) -> Part {
     match value {
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => Key::a_list.into(),
+        Value::Object(_) => Key::an_object.into(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             let text = value.to_string();
-            if text.chars().count() <= 40 {
-                text
-            } else {
-                let head: String = text.chars().take(40).collect();
-                format!("{head}…")
-            }
+            cut(&text, 40).into()
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The context a model was trained for, as an engine derives it.
 
 use super::config_view::ConfigView;
+use crate::core::import::sentences::{Sentence, say};
 use crate::core::model::ImportNote;
 use crate::core::units::Tokens;
 
@@ -14,14 +15,14 @@ pub(super) fn max_position_embeddings(
 ) -> Option<Tokens> {
     let in_file = shortest(view);
     let given = in_file.or_else(|| view.number("max_position_embeddings"))?;
-    let mut note = |code, message| notes.push(ImportNote { code, message });
+    let mut note = |code, message: Sentence| {
+        notes.push(ImportNote {
+            code,
+            message: message.into(),
+        });
+    };
     if in_file.is_none() {
-        note(
-            "context",
-            format!(
-                "the file does not say the context the model was trained for; {given} tokens are the default of its class"
-            ),
-        );
+        note("context", say!(context_of_class, tokens = given));
     }
     let is_cohere = view.model_type().starts_with("cohere");
     if is_cohere
@@ -29,37 +30,21 @@ pub(super) fn max_position_embeddings(
             .number("model_max_length")
             .filter(|longer| given < *longer)
     {
-        note(
-            "context",
-            format!(
-                "max_position_embeddings is {given}, and model_max_length {longer} is taken, as vLLM does"
-            ),
-        );
+        note("context", say!(context_of_vllm, given, longer));
         return Some(Tokens(longer));
     }
     if is_cohere && given == 8192 {
-        note(
-            "context",
-            "max_position_embeddings is 8192 although the model was made for 128k; the file is known to understate it".to_owned(),
-        );
+        note("context", say!(context_understated));
     }
     let Some((kind, scaled)) = scaled(view, given).filter(|(_, scaled)| *scaled != given) else {
         return Some(Tokens(given));
     };
     // YaRN's extension is part of the model; the others stretch it when it is served.
     if kind.contains("yarn") {
-        note(
-            "context",
-            format!("max_position_embeddings is {given}, and YaRN extends it to {scaled}"),
-        );
+        note("context", say!(context_yarn, given, scaled));
         Some(Tokens(scaled))
     } else {
-        note(
-            "context",
-            format!(
-                "max_position_embeddings is {given}; {kind} rope scaling lets vLLM serve {scaled}"
-            ),
-        );
+        note("context", say!(context_scaled, given, kind, scaled));
         Some(Tokens(given))
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::core::import::sentences::say;
+use crate::core::model::Message;
 use crate::core::presets;
 use crate::core::scenario::ModelChoice;
 
@@ -10,12 +12,12 @@ use crate::core::scenario::ModelChoice;
 /// # Errors
 ///
 /// The sentence for the reader when the result is no model.
-pub fn edited(model: &str, dims: &str, name: &str) -> Result<ModelChoice, String> {
+pub fn edited(model: &str, dims: &str, name: &str) -> Result<ModelChoice, Message> {
     let mut config = match presets::get(model) {
         Some(preset) => preset.config(),
         None => {
             let mut model: Value =
-                serde_json::from_str(model).map_err(|error| format!("not JSON: {error}"))?;
+                serde_json::from_str(model).map_err(|error| say!(model_not_json, error))?;
             let preset = model.get("preset").and_then(Value::as_str);
             match preset.and_then(presets::get) {
                 Some(preset) => preset.config(),

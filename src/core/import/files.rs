@@ -8,7 +8,8 @@ use super::recognise::{Kind, Part, ScenarioPatch, join, recognise, text_of};
 use super::safetensors::{self, SafetensorsReader};
 use super::smi::Device;
 use super::{ImportError, Need};
-use crate::core::model::ImportNote;
+use crate::core::import::sentences::say;
+use crate::core::model::{ImportNote, Message};
 use crate::core::scenario::{FieldError, Scenario};
 use crate::core::units::MIB;
 
@@ -61,7 +62,7 @@ impl FileReader {
     /// A file that could not be read, and why.
     pub fn failed(name: &str, message: String) -> Self {
         Self {
-            state: State::Failed(ImportError::new("unreadable", message)),
+            state: State::Failed(ImportError::new("unreadable", Message::Said(message))),
             ..Self::new(name, 0)
         }
     }
@@ -107,10 +108,7 @@ impl FileReader {
         let outcome = match &mut self.state {
             State::Gguf(reader) => reader.feed(bytes),
             State::Safetensors(reader) => feed_all(reader, bytes),
-            State::Text(_) if bytes.is_empty() => Err(ImportError::new(
-                "cut",
-                "the file has become shorter while it was read; give it again",
-            )),
+            State::Text(_) if bytes.is_empty() => Err(ImportError::new("cut", say!(file_shrank))),
             State::Text(text) => {
                 text.extend_from_slice(bytes);
                 Ok(())
@@ -177,7 +175,7 @@ pub struct FileRead {
     /// The engine whose log it is.
     pub engine: Option<&'static str>,
     /// What is wrong with it.
-    pub error: Option<String>,
+    pub error: Option<Message>,
 }
 
 /// What some files together say.
@@ -188,7 +186,7 @@ pub struct FilesRead {
     /// The scenario; `None` when nothing was read, or what was read does not go together.
     pub scenario: Option<Scenario>,
     /// Why what was read does not go together.
-    pub error: Option<String>,
+    pub error: Option<Message>,
     /// Fields that they decide, in the order in which they are set; a model from a file is not among them.
     pub settings: Vec<Setting>,
     /// The figures that a log printed.
@@ -246,7 +244,7 @@ pub fn join_files(readers: Vec<FileReader>, base: &Scenario) -> FilesRead {
                 parts.push(part);
                 None
             }
-            Err(error) => Some(error.to_string()),
+            Err(error) => Some(error.into()),
         };
         res.files.push(FileRead {
             name,
@@ -259,7 +257,7 @@ pub fn join_files(readers: Vec<FileReader>, base: &Scenario) -> FilesRead {
         return res;
     }
     match join(parts) {
-        Err(error) => res.error = Some(error.to_string()),
+        Err(error) => res.error = Some(error.into()),
         Ok(patch) => take(patch, base, &mut res),
     }
     res

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::ImportError;
 use super::config_view::ConfigView;
 use super::layer_types::{missing, positive};
+use crate::core::import::sentences::say;
 use crate::core::model::UnfoldedHeads;
 use crate::core::units::Tokens;
 
@@ -105,9 +106,7 @@ fn derived_head_dim(view: &ConfigView<'_>, query_heads: u32) -> Result<u32, Impo
     if width % query_heads.max(1) != 0 {
         return Err(ImportError::new(
             "head_dim",
-            format!(
-                "head_dim is missing, and hidden_size {hidden_size} is not a multiple of num_attention_heads {query_heads}; add head_dim, or type the dimensions by hand"
-            ),
+            say!(head_dim, hidden_size, num_attention_heads = query_heads),
         ));
     }
     Ok(width / query_heads.max(1))
@@ -176,16 +175,14 @@ pub(super) fn short_list(view: &ConfigView<'_>, n_layers: usize) -> Option<Impor
         .map(|(name, len)| {
             ImportError::new(
                 "short_list",
-                format!(
-                    "{name} has {len} entries for {n_layers} layers; give one number for each layer, or one for all"
-                ),
+                say!(short_list, name, entries = len, layers = n_layers),
             )
         })
 }
 
 fn missing_or_zero(view: &ConfigView<'_>, name: &str) -> ImportError {
     if view.number(name) == Some(0) {
-        ImportError::new("zero", format!("{name} is 0, and must be at least 1"))
+        ImportError::new("zero", say!(zero, name))
     } else {
         missing(view, name)
     }

@@ -12,8 +12,9 @@ use super::heads::{
 use super::layer_types::{self, LayerType, missing, positive, quoted};
 use super::states::{NoState, recurrent_state};
 use super::{ImportError, context, hf_weights, lenient_json, unread, wrong_file};
+use crate::core::import::sentences::{Key, Sentence, say};
 use crate::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
-use crate::core::model::{ImportNote, LayerGroup, ModelConfig};
+use crate::core::model::{ImportNote, LayerGroup, Message, ModelConfig};
 use crate::core::units::{ElementFormat, Tokens, formats};
 
 /// Reads the text of a config.json. `name` is shown; without it, the name the file gives itself, or its class or
@@ -85,7 +86,7 @@ pub fn import_value(file: &Value, name: Option<&str>) -> Result<ModelConfig, Imp
     if has_state && view.text("dtype") == Some("float32") {
         notes.push(ImportNote {
             code: "dtype",
-            message: "the file says float32; convolution states are counted in bf16, in which such models are served".to_owned(),
+            message: say!(state_dtype).into(),
         });
     }
     notes.extend(unread::notes(&view, res.layers.len()));
@@ -194,10 +195,7 @@ impl Reader<'_> {
             return Ok(vec![kind; n_attentions]);
         }
         if view.has("sparse_attention_config") {
-            self.note(
-                "index_keys",
-                "the index keys of sparse_attention_config are not counted: how engines store them is not established".to_owned(),
-            );
+            self.note("index_keys", say!(index_keys));
         }
         let heads = heads(view, idx, window.is_some())?;
         let kind = match window {
@@ -241,7 +239,7 @@ impl Reader<'_> {
             .ok_or_else(|| missing(view, "qk_rope_head_dim"))?;
         let Some(window) = window else {
             if view.number("index_kpool").is_some_and(|pool| 1 < pool) {
-                self.note("index_pool", "index keys are counted for every token, although they are pooled (index_kpool)".to_owned());
+                self.note("index_pool", say!(index_pool));
             }
             return Ok(LayerKind::Latent {
                 kv_lora_rank,
@@ -316,12 +314,9 @@ impl Reader<'_> {
             .map(LayerKind::Recurrent)
             .map_err(|why| match why {
                 NoState::Missing(key) => missing(self.view, key),
-                NoState::Unknown => ImportError::new(
-                    "unknown_state",
-                    format!(
-                        "layer {idx} keeps a recurrent state, and nothing in the file gives its dimensions in a way this version knows; please report it with the config.json"
-                    ),
-                ),
+                NoState::Unknown => {
+                    ImportError::new("unknown_state", say!(unknown_state, layer = idx))
+                }
             })
     }
 
@@ -333,10 +328,7 @@ impl Reader<'_> {
         if !is_known {
             self.note(
                 "state_not_counted",
-                format!(
-                    "the convolution state beside the attention of model_type {} is not counted",
-                    quoted(model_type)
-                ),
+                say!(state_not_counted, model_type = quoted(model_type)),
             );
         }
         is_known
@@ -348,7 +340,7 @@ impl Reader<'_> {
         let (encoder_tokens, why) = encoder_tokens(view);
         self.note(
             "encoder_tokens",
-            format!("cross attention is counted for {encoder_tokens} encoder tokens, {why}"),
+            say!(encoder_tokens, tokens = encoder_tokens, why),
         );
         Ok(LayerKind::Cross {
             encoder_tokens: Tokens(encoder_tokens),
@@ -358,7 +350,8 @@ impl Reader<'_> {
         })
     }
 
-    fn note(&self, code: &'static str, message: String) {
+    fn note(&self, code: &'static str, message: Sentence) {
+        let message = Message::from(message);
         let mut notes = self.notes.take();
         if !notes
             .iter()
@@ -370,20 +363,17 @@ impl Reader<'_> {
     }
 }
 
-fn encoder_tokens(view: &ConfigView<'_>) -> (u64, &'static str) {
+fn encoder_tokens(view: &ConfigView<'_>) -> (u64, Key) {
     if let Some(tokens) = view.number("max_source_positions") {
-        return (tokens, "the most its encoder takes (max_source_positions)");
+        return (tokens, Key::encoder_most);
     }
     if view.model_type() == "mllama_text_model" {
         // One image of at most four tiles of 40 × 40 patches and a class token each.
-        return (
-            4 * 1601,
-            "one image of four tiles; without an image it keeps none",
-        );
+        return (4 * 1601, Key::encoder_image);
     }
     match view.number("max_position_embeddings") {
-        Some(tokens) => (tokens, "as many as its context"),
-        None => (512, "an assumption: the file does not say how many"),
+        Some(tokens) => (tokens, Key::encoder_context),
+        None => (512, Key::encoder_assumed),
     }
 }
 
@@ -434,10 +424,12 @@ fn ignored_window(view: &ConfigView<'_>) -> Option<ImportNote> {
         .filter(|_| has_no_window(view))?;
     Some(ImportNote {
         code: "window_ignored",
-        message: format!(
-            "sliding_window {window} was ignored: model_type {} has no window",
-            quoted(view.model_type())
-        ),
+        message: say!(
+            window_of_none,
+            window,
+            model_type = quoted(view.model_type())
+        )
+        .into(),
     })
 }
 
@@ -450,8 +442,7 @@ fn assumed_heads(view: &ConfigView<'_>) -> Option<ImportNote> {
         && !view.has("block_configs");
     is_assumed.then(|| ImportNote {
         code: "assumed",
-        message: "num_key_value_heads is missing; as many as num_attention_heads are assumed"
-            .to_owned(),
+        message: say!(heads_assumed).into(),
     })
 }
 
@@ -465,10 +456,11 @@ fn default_notes(view: &ConfigView<'_>) -> Option<ImportNote> {
     }
     Some(ImportNote {
         code: "class_default",
-        message: format!(
-            "the file leaves these out, and the defaults of model_type {} were taken: {}",
-            quoted(view.model_type()),
-            names.join(", ")
-        ),
+        message: say!(
+            class_defaults,
+            model_type = quoted(view.model_type()),
+            names = names.join(", ")
+        )
+        .into(),
     })
 }

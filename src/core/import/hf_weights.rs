@@ -15,6 +15,7 @@ use self::parts::{Parts, product};
 pub(super) use self::stored::stored;
 use self::traits::Traits;
 use super::config_view::ConfigView;
+use crate::core::import::sentences::say;
 use crate::core::layer::LayerKind;
 use crate::core::model::ImportNote;
 use crate::core::weights::{Place, WeightKind, WeightPart, WeightTable};
@@ -45,7 +46,7 @@ pub(super) fn count(
         .collect();
     let missing = counter.missing_dimension(&facts);
     if let Some(name) = missing {
-        let message = format!("the weights are not counted, because the file does not hold {name}");
+        let message = say!(weights_not_counted, name).into();
         notes.push(ImportNote {
             code: "weights_not_counted",
             message,
@@ -54,9 +55,7 @@ pub(super) fn count(
     }
     if !is_known {
         let model_type = super::layer_types::quoted(view.model_type());
-        let message = format!(
-            "the weights are counted as those of Llama with these dimensions, because model_type {model_type} is not known"
-        );
+        let message = say!(weights_assumed, model_type).into();
         notes.push(ImportNote {
             code: "weights_assumed",
             message,
@@ -125,7 +124,7 @@ impl Counter<'_> {
         for name in self.towers() {
             notes.push(ImportNote {
                 code: "tower_not_counted",
-                message: format!("the weights of {name} are not counted"),
+                message: say!(tower_not_counted, name).into(),
             });
         }
         let has_encoder =
@@ -133,7 +132,7 @@ impl Counter<'_> {
         if has_encoder && !self.counts_encoder() {
             notes.push(ImportNote {
                 code: "encoder_not_counted",
-                message: "the weights of the encoder are not counted".to_owned(),
+                message: say!(encoder_not_counted).into(),
             });
         }
         let n_predict = self
@@ -147,19 +146,18 @@ impl Counter<'_> {
         if let Some(n_predict) = n_predict {
             notes.push(ImportNote {
                 code: "mtp_not_counted",
-                message: format!(
-                    "the weights of multi-token prediction, {n_predict} layers, are not counted"
-                ),
+                message: say!(mtp_not_counted, layers = n_predict).into(),
             });
         }
         if self.view.given("hidden_size").is_none() {
             notes.push(ImportNote {
                 code: "weights_from_defaults",
-                message: format!(
-                    "the weights are counted for hidden_size {}, the default of model_type {}, because the file does not hold it",
-                    self.hidden,
-                    super::layer_types::quoted(self.view.model_type())
-                ),
+                message: say!(
+                    weights_from_defaults,
+                    hidden_size = self.hidden,
+                    model_type = super::layer_types::quoted(self.view.model_type())
+                )
+                .into(),
             });
         }
         if self
@@ -168,9 +166,7 @@ impl Counter<'_> {
         {
             notes.push(ImportNote {
                 code: "zero_experts",
-                message:
-                    "active weights are counted as if no token went to an expert without weights"
-                        .to_owned(),
+                message: say!(zero_experts).into(),
             });
         }
     }

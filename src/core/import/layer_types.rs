@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::config_view::{ConfigView, short};
 use super::{ImportError, layer_rules};
+use crate::core::import::sentences::say;
 
 /// The most layers a model may have; the deepest published have some hundreds.
 pub(super) const MAX_LAYERS: u64 = 10_000;
@@ -103,7 +104,13 @@ pub(super) fn num_hidden_layers(view: &ConfigView<'_>) -> Result<usize, ImportEr
     if n_layers == 0 || MAX_LAYERS < n_layers {
         return Err(ImportError::new(
             "layer_count",
-            format!("num_hidden_layers is {n_layers}, and must be from 1 to {MAX_LAYERS}"),
+            say!(
+                outside,
+                name = "num_hidden_layers",
+                given = n_layers,
+                min = 1_u32,
+                max = MAX_LAYERS
+            ),
         ));
     }
     // At most 10,000 by the check above.
@@ -114,12 +121,9 @@ pub(super) fn num_hidden_layers(view: &ConfigView<'_>) -> Result<usize, ImportEr
 pub(super) fn missing(view: &ConfigView<'_>, name: &str) -> ImportError {
     let model_type = view.model_type();
     let message = if model_type.is_empty() {
-        format!("{name} is missing; add it")
+        say!(missing, name)
     } else {
-        format!(
-            "{name} is missing, and no default is known for model_type {}; add it, or type the dimensions by hand",
-            quoted(model_type)
-        )
+        say!(missing_in, name, model_type = quoted(model_type))
     };
     ImportError::new("missing_key", message)
 }
@@ -262,10 +266,11 @@ fn unknown_type(idx: usize, name: &Value) -> ImportError {
     let known: Vec<&str> = NAMES.iter().map(|(known, _)| *known).collect();
     ImportError::new(
         "unknown_layer_type",
-        format!(
-            "layer {idx} has layer type {}, which this version does not know (known: {}); please report it with the config.json",
-            short(name),
-            known.join(", ")
+        say!(
+            layer_type,
+            layer = idx,
+            given = short(name),
+            known = known.join(", ")
         ),
     )
 }
@@ -286,9 +291,12 @@ fn letter_types(pattern: &str, n_layers: usize) -> Result<Vec<LayerType>, Import
                 .ok_or_else(|| {
                     ImportError::new(
                         "unknown_layer_type",
-                        format!(
-                            "hybrid_override_pattern has {} for layer {idx}, which this version does not know (known: M, *, -, E); please report it with the config.json",
-                            quoted(&letter.to_string())
+                        say!(
+                            layer_letter,
+                            name = "hybrid_override_pattern",
+                            given = quoted(&letter.to_string()),
+                            layer = idx,
+                            known = "M, *, -, E"
                         ),
                     )
                 })
@@ -306,9 +314,11 @@ fn window_letters(
     if let Some(letter) = letters.iter().find(|letter| !matches!(letter, 'L' | 'G')) {
         return Err(ImportError::new(
             "unknown_layer_type",
-            format!(
-                "sliding_window_pattern has {}, which this version does not know (known: L, G); please report it with the config.json",
-                quoted(&letter.to_string())
+            say!(
+                window_letter,
+                name = "sliding_window_pattern",
+                given = quoted(&letter.to_string()),
+                known = "L, G"
             ),
         ));
     }
@@ -358,9 +368,7 @@ fn block_config_types(blocks: &[Value], n_layers: usize) -> Result<Vec<LayerType
         if let Some(window) = field("window_length").and_then(Value::as_u64) {
             return Err(ImportError::new(
                 "unknown_layer_type",
-                format!(
-                    "layer {idx} has window_length {window} in block_configs, which this version does not know; please report it with the config.json"
-                ),
+                say!(block_window, layer = idx, given = window),
             ));
         }
         Ok(if is("no_op") || is("replace_with_linear") {
@@ -380,8 +388,11 @@ fn block_config_types(blocks: &[Value], n_layers: usize) -> Result<Vec<LayerType
 fn count_error(key: &str, n_entries: usize, n_layers: usize) -> ImportError {
     ImportError::new(
         "layer_count",
-        format!(
-            "{key} is {n_entries} long for {n_layers} layers; it must have an entry for each layer"
+        say!(
+            other_length,
+            name = key,
+            entries = n_entries,
+            layers = n_layers
         ),
     )
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::ImportError;
+use crate::core::import::sentences::say;
 use crate::core::units::MIB;
 
 /// The longest text that is parsed. The longest published config.json files have some tens of kilobytes.
@@ -19,29 +20,24 @@ pub const MAX_TEXT_BYTES: u64 = 4 * MIB;
 pub fn parse(text: &str) -> Result<Value, ImportError> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
-        return Err(ImportError::new(
-            "empty",
-            "the text is empty; paste the whole config.json of a model, from the first { to the last }",
-        ));
+        return Err(ImportError::new("empty", say!(empty_text)));
     }
     let n_bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
     if MAX_TEXT_BYTES < n_bytes {
         return Err(ImportError::new(
             "too_long",
-            format!(
-                "the text has {n_bytes} bytes, and a config.json has at most {MAX_TEXT_BYTES}; pick the file named config.json"
-            ),
+            say!(config_too_long, given = n_bytes, max = MAX_TEXT_BYTES),
         ));
     }
     let text = without_class_name(text);
     serde_json::from_str(&without_bare_words(text)).map_err(|err| {
         let message = if text.starts_with('{') {
-            format!("the text is not JSON: {err}; paste the whole config.json of a model, from the first {{ to the last }}")
+            say!(not_json, error = err)
         } else {
             // What is not a letter or sign, as in a picture, would only be read as its codes.
             let is_shown = |c: &char| !c.is_control() && *c != char::REPLACEMENT_CHARACTER;
             let head: String = text.chars().take(30).filter(is_shown).collect();
-            format!("the text begins with \"{head}\", and a config.json begins with {{; paste it from the first {{ to the last }}")
+            say!(not_a_config, head)
         };
         ImportError::new("not_json", message)
     })

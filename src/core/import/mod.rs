@@ -16,6 +16,7 @@ mod names;
 pub mod names_of_models;
 pub mod recognise;
 pub mod safetensors;
+pub mod sentences;
 pub mod smi;
 mod states;
 pub(in crate::core) mod trim;
@@ -23,6 +24,8 @@ mod unread;
 mod wrong_file;
 
 use std::fmt;
+
+use crate::core::model::Message;
 
 /// The bytes of a file that a reader needs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +40,12 @@ pub struct Need {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError {
     code: &'static str,
-    message: String,
+    message: Message,
 }
 
 impl ImportError {
-    /// An error with a stable identifier and a sentence, lower case, without a full stop.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+    /// An error with a stable identifier and its sentence.
+    pub fn new(code: &'static str, message: impl Into<Message>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -53,12 +56,23 @@ impl ImportError {
     pub fn code(&self) -> &'static str {
         self.code
     }
+
+    /// The sentence.
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
 }
 
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        self.message.fmt(f)
     }
 }
 
 impl std::error::Error for ImportError {}
+
+impl From<ImportError> for Message {
+    fn from(error: ImportError) -> Self {
+        error.message
+    }
+}

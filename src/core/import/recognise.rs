@@ -9,6 +9,7 @@ use super::log::{self, Fact, LogReading, Setting};
 use super::safetensors::{ExactWeights, SafetensorsHeader, SafetensorsIndex, read_index};
 use super::smi::{self, Device};
 use super::{ImportError, wrong_file};
+use crate::core::import::sentences::{Key, Sentence, say};
 use crate::core::link::{self, Link};
 use crate::core::model::ImportNote;
 use crate::core::scenario::{FIELDS, FieldError, ModelChoice, Scenario, cut};
@@ -192,15 +193,15 @@ impl Part {
         })
     }
 
-    fn what(&self) -> &'static str {
+    fn what(&self) -> Key {
         match self {
-            Self::Config(_) => "config.json",
-            Self::Index(_) => "index of weights",
-            Self::Safetensors(..) => "safetensors file",
-            Self::Gguf(..) => "GGUF file",
-            Self::Log(_) => "log",
-            Self::Devices(_) => "list of GPUs",
-            Self::Link(_) => "link",
+            Self::Config(_) => Key::kind_config,
+            Self::Index(_) => Key::kind_index,
+            Self::Safetensors(..) => Key::kind_safetensors,
+            Self::Gguf(..) => Key::kind_gguf,
+            Self::Log(_) => Key::kind_log,
+            Self::Devices(_) => Key::kind_devices,
+            Self::Link(_) => Key::kind_link,
         }
     }
 }
@@ -214,16 +215,11 @@ fn config(name: &str, text: &str) -> Result<ModelChoice, ImportError> {
 
 fn unknown(name: &str, text: &str) -> ImportError {
     let what = if name.is_empty() {
-        format!("the text that begins with {:?}", cut(text.trim(), 30))
+        say!(the_text, head = format!("{:?}", cut(text.trim(), 30)))
     } else {
-        format!("the file {:?}", cut(name, 80))
+        say!(the_file, name = format!("{:?}", cut(name, 80)))
     };
-    ImportError::new(
-        "unknown",
-        format!(
-            "{what} is not recognized; a config.json, model.safetensors.index.json, a GGUF or safetensors file, the command that starts a server, what it prints then, what nvidia-smi or rocm-smi prints, and a link to a scenario are"
-        ),
-    )
+    ImportError::new("unknown", say!(not_recognized, what))
 }
 
 /// What some things together decide of a scenario.
@@ -323,12 +319,7 @@ pub fn join(parts: Vec<Part>) -> Result<ScenarioPatch, ImportError> {
             }
         };
         if is_second {
-            return Err(ImportError::new(
-                "two_of_a_kind",
-                format!(
-                    "a {what} was given twice, and one of a kind is read at a time; give only one"
-                ),
-            ));
+            return Err(ImportError::new("two_of_a_kind", say!(given_twice, what)));
         }
     }
     res.weights = exact_weights(index.as_ref(), &shards, &mut res.notes);
@@ -336,13 +327,10 @@ pub fn join(parts: Vec<Part>) -> Result<ScenarioPatch, ImportError> {
         res.model = config;
     } else {
         if config.is_some() {
-            res.notes.push(note(
-                "config_unused",
-                "the GGUF file says all that config.json does; config.json was not used".to_owned(),
-            ));
+            res.notes.push(note("config_unused", say!(config_unused)));
         }
         if res.weights.take().is_some() {
-            res.notes.push(note("index_unused", "the bytes of the weights are those of the GGUF file; the safetensors files were not used".to_owned()));
+            res.notes.push(note("index_unused", say!(index_unused)));
         }
         take_gguf(headers, &mut res)?;
     }
@@ -358,8 +346,11 @@ pub fn join(parts: Vec<Part>) -> Result<ScenarioPatch, ImportError> {
     Ok(res)
 }
 
-fn note(code: &'static str, message: String) -> ImportNote {
-    ImportNote { code, message }
+fn note(code: &'static str, message: Sentence) -> ImportNote {
+    ImportNote {
+        code,
+        message: message.into(),
+    }
 }
 
 fn take_gguf(
@@ -387,14 +378,11 @@ fn exact_weights(
     if let Some(bytes) = index.and_then(|index| index.total_size) {
         return Some(ExactWeights {
             bytes,
-            source: "model.safetensors.index.json".to_owned(),
+            source: "model.safetensors.index.json".into(),
         });
     }
     if index.is_some() && shards.is_empty() {
-        notes.push(note(
-            "index",
-            "model.safetensors.index.json has no total_size, so that it does not say how many bytes the weights have".to_owned(),
-        ));
+        notes.push(note("index", say!(no_total_size)));
     }
     let (first, _) = shards.first()?;
     let n_files = index.map_or_else(|| files_of(first), |index| index.n_files);
@@ -402,16 +390,16 @@ fn exact_weights(
     if n_read < n_files {
         notes.push(note(
             "shards",
-            format!("{n_read} of {n_files} safetensors files of the model were read, so that the bytes of all weights are not known; give all of them, or model.safetensors.index.json"),
+            say!(shards_missing, read = n_read, files = n_files),
         ));
         return None;
     }
     Some(ExactWeights {
         bytes: shards.iter().map(|(_, header)| header.bytes).sum(),
         source: if n_read == 1 {
-            cut(first, 80)
+            cut(first, 80).into()
         } else {
-            format!("the headers of {n_read} files")
+            say!(headers_of, files = n_read).into()
         },
     })
 }
@@ -436,17 +424,12 @@ fn take_devices(res: &mut ScenarioPatch) {
             value: gpu.to_owned(),
         }),
         None => {
-            let size = first
-                .memory_bytes
-                .map(|bytes| format!(", {} MiB", bytes.0 / MIB));
-            res.notes.push(note(
-                "gpu",
-                format!(
-                    "the GPU {:?}{} is not in the list; choose one of about its memory",
-                    first.name,
-                    size.unwrap_or_default()
-                ),
-            ));
+            let name = format!("{:?}", first.name);
+            let message = match first.memory_bytes {
+                Some(bytes) => say!(unknown_gpu_of, name, mib = bytes.0 / MIB),
+                None => say!(unknown_gpu, name),
+            };
+            res.notes.push(note("gpu", message));
         }
     }
     res.machine.push(Setting {
@@ -454,9 +437,6 @@ fn take_devices(res: &mut ScenarioPatch) {
         value: n_devices.to_string(),
     });
     if res.devices.iter().any(|device| device.gpu != first.gpu) {
-        res.notes.push(note(
-            "gpu",
-            "the machine's GPUs are not all of one kind; all are counted as the first".to_owned(),
-        ));
+        res.notes.push(note("gpu", say!(gpus_differ)));
     }
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::layer_types::quoted;
 use super::{ImportError, Need};
+use crate::core::import::sentences::{Part, Sentence, say};
 use crate::core::model::{ImportNote, ModelConfig};
 use crate::core::units::{Bytes, MIB, formats};
 use crate::core::weights::{StoredWeights, weight_format};
@@ -97,23 +98,14 @@ pub fn read_index(text: &str) -> Result<SafetensorsIndex, ImportError> {
     if MAX_TEXT < n_bytes {
         return Err(ImportError::new(
             "too_long",
-            format!(
-                "the text has {n_bytes} bytes, and an index has at most {MAX_TEXT}; pick the file named model.safetensors.index.json"
-            ),
+            say!(index_too_long, given = n_bytes, max = MAX_TEXT),
         ));
     }
     let text = text.trim_start_matches('\u{feff}');
-    let index: Index = serde_json::from_str(text).map_err(|err| {
-        ImportError::new(
-            "not_json",
-            format!("the index is not JSON as it should be: {err}; download model.safetensors.index.json again"),
-        )
-    })?;
+    let index: Index = serde_json::from_str(text)
+        .map_err(|err| ImportError::new("not_json", say!(index_not_json, error = err)))?;
     let Some(map) = index.weight_map else {
-        return Err(ImportError::new(
-            "missing_key",
-            "weight_map is missing, which names the file of each tensor; pick the file named model.safetensors.index.json",
-        ));
+        return Err(ImportError::new("missing_key", say!(no_weight_map)));
     };
     let metadata = index.metadata.unwrap_or_default();
     Ok(SafetensorsIndex {
@@ -251,9 +243,7 @@ impl SafetensorsReader {
             if MAX_TEXT < length {
                 return Err(ImportError::new(
                     "too_long",
-                    format!(
-                        "the file says that its header has {length} bytes, and at most {MAX_TEXT} are read; it is damaged or no safetensors file, download it again"
-                    ),
+                    say!(header_too_long, given = length, max = MAX_TEXT),
                 ));
             }
             if self.file_size.saturating_sub(8) < length {
@@ -265,13 +255,7 @@ impl SafetensorsReader {
     }
 
     fn cut(&self) -> ImportError {
-        ImportError::new(
-            "cut",
-            format!(
-                "the file ends after {} bytes, inside its header; download it again",
-                self.file_size
-            ),
-        )
+        ImportError::new("cut", say!(header_cut, bytes = self.file_size))
     }
 
     /// The header, once [`Self::need`] is `None`.
@@ -296,12 +280,8 @@ impl SafetensorsReader {
 
 /// Reads the JSON of a header. `missing` is where its furthest tensor ends.
 fn read_header(text: &[u8]) -> Result<SafetensorsHeader, ImportError> {
-    let entries: Entries = serde_json::from_slice(text).map_err(|err| {
-        ImportError::new(
-            "not_json",
-            format!("the header is not JSON as it should be: {err}; download the file again"),
-        )
-    })?;
+    let entries: Entries = serde_json::from_slice(text)
+        .map_err(|err| ImportError::new("not_json", say!(header_not_json, error = err)))?;
     match entries.problem {
         Some(problem) => Err(problem),
         None => Ok(entries.header),
@@ -336,10 +316,12 @@ impl Entries {
             self.problem.get_or_insert_with(|| {
                 ImportError::new(
                     "offsets",
-                    format!(
-                        "tensor {} of type {} and its shape does not fill the bytes {from} to {to}; the file is damaged, download it again",
-                        quoted(name),
-                        quoted(&entry.dtype)
+                    say!(
+                        tensor_bytes,
+                        name = quoted(name),
+                        dtype = quoted(&entry.dtype),
+                        from,
+                        to
                     ),
                 )
             });
@@ -390,7 +372,7 @@ pub struct ExactWeights {
     /// The bytes.
     pub bytes: Bytes,
     /// What gave them, such as `model.safetensors.index.json`.
-    pub source: String,
+    pub source: Part,
 }
 
 /// Takes the exact bytes into the model, with a note that sets them beside the counted ones. `None` when they differ so
@@ -405,15 +387,13 @@ pub fn with_exact_weights(
         None => weight_format(unquantized_id(model, bytes)),
     };
     let counted = format.map(|format| model.weights.bytes(&format));
-    let note = |message| ImportNote {
+    let note = |message: Sentence| ImportNote {
         code: "exact_weights",
-        message,
+        message: message.into(),
     };
+    let source = source.clone();
     let Some((format, counted)) = format.zip(counted).filter(|(_, counted)| counted.0 != 0) else {
-        let message = format!(
-            "{source} gives {} bytes of weights, which are taken; the dimensions do not say how many there are",
-            bytes.0
-        );
+        let message = say!(weights_alone, source, bytes = bytes.0);
         let stored = format.map(|format| StoredWeights {
             format,
             bytes: Some(bytes),
@@ -422,40 +402,48 @@ pub fn with_exact_weights(
         res.stored = stored;
         return (Some(res), note(message));
     };
-    let both = format!(
-        "{source} gives {} bytes of weights, and the dimensions give {} in {}",
-        bytes.0, counted.0, format.id
-    );
-    let percent = (bytes.0 as f64 / counted.0 as f64 - 1.0) * 100.0;
+    let (given, counted, id) = (bytes.0, counted.0, format.id);
+    let percent = (given as f64 / counted as f64 - 1.0) * 100.0;
     if !(-50.0..=100.0).contains(&percent) {
-        return (
-            None,
-            note(format!(
-                "{both}; they are not of one model, and the counted ones stay"
-            )),
+        let message = say!(
+            weights_of_another,
+            source,
+            bytes = given,
+            counted,
+            format = id
         );
+        return (None, note(message));
     }
-    let why = if percent.abs() < 0.5 {
-        String::new()
-    } else if percent < 0.0 {
-        format!(
-            ", {:.1} % less; a part may be stored in fewer bits than config.json says",
-            -percent
-        )
+    let message = if percent.abs() < 0.5 {
+        say!(weights_same, source, bytes = given, counted, format = id)
     } else {
-        format!(
-            ", {percent:.1} % more; an encoder of pictures, draft layers or parts left unquantized may be the reason"
-        )
+        let (key, percent) = (percent < 0.0, format!("{:.1}", percent.abs()));
+        if key {
+            say!(
+                weights_less,
+                source,
+                bytes = given,
+                counted,
+                format = id,
+                percent
+            )
+        } else {
+            say!(
+                weights_more,
+                source,
+                bytes = given,
+                counted,
+                format = id,
+                percent
+            )
+        }
     };
     let mut res = model.clone();
     res.stored = Some(StoredWeights {
         format,
         bytes: Some(bytes),
     });
-    (
-        Some(res),
-        note(format!("{both}{why}; those of the file are taken")),
-    )
+    (Some(res), note(message))
 }
 
 /// The format of weights that config.json says nothing of, by their size.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::ImportError;
 use crate::core::gpus::{self, Gpu};
+use crate::core::import::sentences::say;
 use crate::core::units::{Bytes, MIB};
 
 /// Bytes of text that are read.
@@ -65,7 +66,10 @@ pub fn read(text: &str) -> Result<Vec<Device>, ImportError> {
     if devices.is_empty() {
         return Err(ImportError::new(
             "no_gpu",
-            "no GPU was found in this text; paste what nvidia-smi, nvidia-smi -L or rocm-smi --showproductname --showmeminfo vram prints",
+            say!(
+                no_gpu,
+                command = "rocm-smi --showproductname --showmeminfo vram"
+            ),
         ));
     }
     Ok(devices)

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::hf_config;
+use crate::core::import::sentences::say;
 use crate::core::link;
-use crate::core::model::ModelConfig;
+use crate::core::model::{Message, ModelConfig};
 
 /// Parts that are shorter are left: lists of layers are, lists of labels and of quantized modules are not.
 const MIN_BYTES: usize = 2048;
@@ -14,7 +15,7 @@ const MIN_BYTES: usize = 2048;
 /// # Errors
 ///
 /// The sentence for the reader when the model cannot be told in a link.
-pub(in crate::core) fn trimmed(config: Value, model: &ModelConfig) -> Result<Value, String> {
+pub(in crate::core) fn trimmed(config: Value, model: &ModelConfig) -> Result<Value, Message> {
     let mut res = config;
     if link::holds(&res.to_string()) {
         return Ok(res);
@@ -37,10 +38,7 @@ pub(in crate::core) fn trimmed(config: Value, model: &ModelConfig) -> Result<Val
     if link::holds(&res.to_string()) {
         return Ok(res);
     }
-    Err(format!(
-        "the configuration has {} bytes that matter, and a link holds a third of a MiB; take out what is not about the layers and their sizes",
-        res.to_string().len()
-    ))
+    Err(say!(untrimmed, bytes = res.to_string().len()).into())
 }
 
 fn take(config: &mut Value, path: &[String]) -> Option<Value> {

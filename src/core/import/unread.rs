@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::config_view::ConfigView;
 use super::layer_types::quoted;
+use crate::core::import::sentences::say;
 use crate::core::model::ImportNote;
 
 /// Parts of names that have to do with what a layer keeps.
@@ -44,10 +45,7 @@ pub(super) fn notes(view: &ConfigView<'_>, n_layers: usize) -> Vec<ImportNote> {
     {
         res.push(ImportNote {
             code: "unknown_architecture",
-            message: format!(
-                "model_type {} is not known; its layers were read by the general rules, so check the working",
-                quoted(model_type)
-            ),
+            message: say!(unknown_architecture, model_type = quoted(model_type)).into(),
         });
     }
     let n_mtp = [
@@ -62,9 +60,7 @@ pub(super) fn notes(view: &ConfigView<'_>, n_layers: usize) -> Vec<ImportNote> {
     if 0 < n_types && n_types != n_layers && n_types as u64 != n_layers as u64 + n_mtp {
         res.push(ImportNote {
             code: "layer_count",
-            message: format!(
-                "layer_types has {n_types} entries and num_hidden_layers is {n_layers}; the first {n_layers} are taken, so check which is right"
-            ),
+            message: say!(layer_count, types = n_types, layers = n_layers).into(),
         });
     }
     let unread = view.unread_keys().into_iter().filter(|key| {
@@ -84,10 +80,7 @@ pub(super) fn notes(view: &ConfigView<'_>, n_layers: usize) -> Vec<ImportNote> {
     // A file of nonsense may have thousands.
     res.extend(unread.take(20).map(|key| ImportNote {
         code: "unknown_key",
-        message: format!(
-            "the key {} was not understood; it may change what the cache keeps",
-            quoted(key)
-        ),
+        message: say!(unknown_key, name = quoted(key)).into(),
     }));
     res
 }

@@ -50,6 +50,8 @@ texts! {
         not_a_share: "type a share from {min} to {max}, such as 0.9",
         not_a_flag: "type true or false",
         not_one_of: "choose one of {choices}",
+        no_preset: "no preset has this id",
+        still_read: "its configuration is still being read",
         not_a_model: "{reason}; give the id of a preset, a config or dims",
         empty: "empty",
     }

@@ -4,6 +4,7 @@ mod concept;
 mod figures;
 mod files;
 mod fleet;
+mod import;
 mod layers;
 mod page;
 mod panels;
@@ -26,6 +27,7 @@ pub static MESSAGES: Messages = Messages {
     fleet: fleet::FLEET,
     panels: panels::PANELS,
     files: files::FILES,
+    import: import::IMPORT,
     layers: layers::LAYERS,
     working: figures::WORKING,
     notes: page::NOTES,

@@ -9,6 +9,7 @@ use super::keys::{Keys, Value};
 use super::layers::MAX_LAYERS;
 use super::sums::{Amount, ByKind, GgufHeader, Sums};
 use crate::core::import::ImportError;
+use crate::core::import::sentences::{Sentence, say};
 use crate::core::weights::WeightKind;
 
 /// The names of [`WeightKind::ALL`].
@@ -120,13 +121,10 @@ impl GgufHeader {
     ///
     /// A sentence that says what it is not.
     pub fn from_json(value: &Json) -> Result<Self, ImportError> {
-        let wrong = |what: String| {
-            ImportError::new(
-                "not_a_header",
-                format!("the GGUF header {what}; pick the file itself"),
-            )
-        };
-        let form = Form::deserialize(value).map_err(|err| wrong(format!("cannot be: {err}")))?;
+        let wrong = |what: Sentence| ImportError::new("not_a_header", what);
+        let no_part = |name: &str| wrong(say!(gguf_header_part, name = format!("{name:?}")));
+        let form =
+            Form::deserialize(value).map_err(|err| wrong(say!(gguf_header_cannot, error = err)))?;
         let mut keys = Keys::default();
         for (key, value) in &form.keys {
             let value = match value_of(value) {
@@ -138,7 +136,7 @@ impl GgufHeader {
         let numbers = |params: &BTreeMap<String, u64>| {
             let mut res = ByKind::default();
             for (name, number) in params {
-                let part = part_of(name).ok_or_else(|| wrong(format!("has no part {name:?}")))?;
+                let part = part_of(name).ok_or_else(|| no_part(name))?;
                 if let Some(sum) = res.get_mut(part) {
                     *sum = *number;
                 }
@@ -157,12 +155,12 @@ impl GgufHeader {
             let count = usize::try_from(*count).unwrap_or(usize::MAX);
             let len = sums.layers.len().saturating_add(count);
             if MAX_LAYERS < len {
-                return Err(wrong(format!("has more than {MAX_LAYERS} layers")));
+                return Err(wrong(say!(gguf_header_layers, max = MAX_LAYERS)));
             }
             sums.layers.resize(len, numbers(params)?);
         }
         for (name, types) in form.types {
-            let part = part_of(&name).ok_or_else(|| wrong(format!("has no part {name:?}")))?;
+            let part = part_of(&name).ok_or_else(|| no_part(&name))?;
             let types = types
                 .into_iter()
                 .map(|(kind, (elements, bytes))| (kind, Amount { elements, bytes }));

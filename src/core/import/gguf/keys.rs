@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::scan::shown;
 use crate::core::import::ImportError;
+use crate::core::import::sentences::{Key, Part, say};
 
 /// A value of a key.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,15 +95,12 @@ impl<'a> ArchKeys<'a> {
         match self.dim(name)? {
             Some(0) => Err(ImportError::new(
                 "zero",
-                format!("{} is 0, and must be at least 1", self.shown(name)),
+                say!(zero, name = self.shown(name)),
             )),
             Some(dim) => Ok(dim),
             None => Err(ImportError::new(
                 "missing_key",
-                format!(
-                    "{} is missing, and the cache cannot be computed without it; convert the model again with a current llama.cpp",
-                    self.shown(name)
-                ),
+                say!(gguf_missing, name = self.shown(name)),
             )),
         }
     }
@@ -144,10 +142,7 @@ impl<'a> ArchKeys<'a> {
     fn too_short(&self, name: &str, len: usize) -> ImportError {
         ImportError::new(
             "list_too_short",
-            format!(
-                "the list {} has {len} entries, and the model has more layers; convert the model again with a current llama.cpp",
-                self.shown(name)
-            ),
+            say!(gguf_short_list, name = self.shown(name), entries = len),
         )
     }
 
@@ -155,25 +150,26 @@ impl<'a> ArchKeys<'a> {
         let given = match value {
             Value::Whole(number) => match u32::try_from(*number) {
                 Ok(dim) => return Ok(dim),
-                Err(_) => number.to_string(),
+                Err(_) => Part::from(*number),
             },
             Value::Flag(flag) => return Ok(u32::from(*flag)),
-            Value::Below(number) => number.to_string(),
+            Value::Below(number) => number.to_string().into(),
             // Some converters write whole numbers as floats; in range by the check.
             Value::Float(number) if number.fract() == 0.0 && (0.0..=4e9).contains(number) => {
                 return Ok(*number as u32);
             }
-            Value::Float(number) => number.to_string(),
-            Value::Text(text) => format!("{:?}", shown(text)),
-            Value::List(_) => "a list".to_owned(),
-            Value::Long(_) => "a long list or text".to_owned(),
+            Value::Float(number) => Part::Text(number.to_string()),
+            Value::Text(text) => format!("{:?}", shown(text)).into(),
+            Value::List(_) => Key::a_list.into(),
+            Value::Long(_) => Key::a_long_list.into(),
         };
         Err(ImportError::new(
             "wrong_type",
-            format!(
-                "{} is {given}, and must be a whole number from 0 to {}",
-                self.shown(name),
-                u32::MAX
+            say!(
+                not_a_whole_number,
+                name = self.shown(name),
+                given,
+                max = u32::MAX
             ),
         ))
     }

@@ -2,6 +2,7 @@
 
 use super::keys::{ArchKeys, Value};
 use crate::core::import::ImportError;
+use crate::core::import::sentences::say;
 use crate::core::layer::{LayerKind, RecurrentFamily, RecurrentState};
 use crate::core::model::ImportNote;
 use crate::core::units::Tokens;
@@ -123,7 +124,7 @@ impl Layers<'_> {
                 None => Err(keys
                     .needed_dim("attention.head_count")
                     .err()
-                    .unwrap_or_else(|| ImportError::new("missing_key", "no layer has heads"))),
+                    .unwrap_or_else(|| ImportError::new("missing_key", say!(gguf_no_heads)))),
             };
         }
         if let Some(kv_lora_rank) = keys.dim("attention.kv_lora_rank")?.filter(|rank| 0 < *rank) {
@@ -253,10 +254,12 @@ impl Layers<'_> {
                 let Some(period) = period.or(pattern.map(|pattern| pattern.period)) else {
                     self.notes.push(ImportNote {
                         code: "window_ignored",
-                        message: format!(
-                            "{} is {window}, and nothing says which layers have it; all are counted as keeping everything, as llama.cpp does",
-                            keys.shown("attention.sliding_window")
-                        ),
+                        message: say!(
+                            gguf_window,
+                            name = keys.shown("attention.sliding_window"),
+                            window
+                        )
+                        .into(),
                     });
                     return Ok(None);
                 };
@@ -421,9 +424,11 @@ pub(super) fn counts(keys: &ArchKeys<'_>, has_nextn: bool) -> Result<(usize, u32
     if MAX_LAYERS < n_all {
         return Err(ImportError::new(
             "too_many_layers",
-            format!(
-                "{} is {all}, and must be at most {MAX_LAYERS}",
-                keys.shown(name)
+            say!(
+                too_large,
+                name = keys.shown(name),
+                given = all,
+                max = MAX_LAYERS
             ),
         ));
     }
@@ -435,9 +440,11 @@ pub(super) fn counts(keys: &ArchKeys<'_>, has_nextn: bool) -> Result<(usize, u32
     if all <= nextn {
         return Err(ImportError::new(
             "nextn",
-            format!(
-                "{} is {nextn}, and must be less than the {all} layers of the file",
-                keys.shown("nextn_predict_layers")
+            say!(
+                gguf_draft,
+                name = keys.shown("nextn_predict_layers"),
+                given = nextn,
+                layers = all
             ),
         ));
     }

@@ -9,6 +9,7 @@ use super::sums::{Amount, ByKind, GgufHeader};
 use super::types::{listed_format, tensor_type};
 use crate::core::import::ImportError;
 use crate::core::import::log::Setting;
+use crate::core::import::sentences::{Key, Part, Sentence, say};
 use crate::core::layer::LayerKind;
 use crate::core::model::{ImportNote, LayerGroup, ModelConfig, UnfoldedHeads};
 use crate::core::units::{ElementFormat, Scale, Tokens, formats};
@@ -27,7 +28,7 @@ pub struct GgufModel {
 }
 
 /// Architectures that keep no cache, and what they are.
-const WITHOUT_CACHE: &[(&[&str], &str)] = &[
+const WITHOUT_CACHE: &[(&[&str], Key)] = &[
     (
         &[
             "bert",
@@ -41,20 +42,14 @@ const WITHOUT_CACHE: &[(&[&str], &str)] = &[
             "gemma-embedding",
             "t5encoder",
         ],
-        "an encoder: it reads its whole input at once and keeps no cache",
+        Key::gguf_encoder,
     ),
     (
         &["dream", "llada", "llada-moe", "rnd1"],
-        "a diffusion model: llama.cpp computes all its tokens anew at each step and keeps no cache",
+        Key::gguf_diffusion,
     ),
-    (
-        &["clip", "mmproj"],
-        "the encoder of pictures or sound beside a language model, and keeps no cache",
-    ),
-    (
-        &["wavtokenizer-dec"],
-        "the decoder of a voice, and keeps no cache",
-    ),
+    (&["clip", "mmproj"], Key::gguf_tower),
+    (&["wavtokenizer-dec"], Key::gguf_voice),
 ];
 
 /// The model of a header. `file_name` names it when the header does not.
@@ -97,9 +92,7 @@ pub fn import(header: &GgufHeader, file_name: &str) -> Result<GgufModel, ImportE
         let tokens = context.unwrap_or(Tokens(512));
         model.notes.push(ImportNote {
             code: "encoder_tokens",
-            message: format!(
-                "cross attention is counted for {tokens} encoder tokens, as many as its context"
-            ),
+            message: say!(encoder_tokens, tokens, why = Key::encoder_context).into(),
         });
     }
     add_weights(header, &keys, &mut model, &mut settings)?;
@@ -108,19 +101,12 @@ pub fn import(header: &GgufHeader, file_name: &str) -> Result<GgufModel, ImportE
 
 fn arch_of(header: &GgufHeader) -> Result<&str, ImportError> {
     let keys = &header.keys;
-    let wrong = |what: String| {
-        Err(ImportError::new(
-            "wrong_file",
-            format!("{what}; pick the GGUF file of a language model"),
-        ))
-    };
+    let wrong = |what: Part| Err(ImportError::new("wrong_file", say!(gguf_other, what)));
     match keys.text("general.type") {
-        Some("adapter") => return wrong("this is a LoRA adapter".to_owned()),
-        Some("imatrix") => return wrong("this is an importance matrix for quantizing".to_owned()),
+        Some("adapter") => return wrong(Key::gguf_adapter.into()),
+        Some("imatrix") => return wrong(Key::gguf_imatrix.into()),
         Some("mmproj") => {
-            return wrong(
-                "this is the encoder of pictures or sound beside a language model".to_owned(),
-            );
+            return wrong(Key::gguf_mmproj.into());
         }
         Some(_) | None => {}
     }
@@ -129,20 +115,17 @@ fn arch_of(header: &GgufHeader) -> Result<&str, ImportError> {
         if 1 < number {
             return Err(ImportError::new(
                 "split",
-                format!(
-                    "this is part {number} of {count} of a split model, and what the model is stands in part 1; pick that, or all parts together"
-                ),
+                say!(gguf_part, part = number, parts = count),
             ));
         }
-        return wrong(
-            "general.architecture is missing, so that nothing says which model this is".to_owned(),
-        );
+        return wrong(Key::gguf_no_architecture.into());
     };
     let known = WITHOUT_CACHE
         .iter()
         .find(|(archs, _)| archs.contains(&arch));
     if let Some((_, what)) = known {
-        return wrong(format!("architecture \"{arch}\" is {what}"));
+        let architecture = Part::from(arch);
+        return wrong(Sentence::new(*what, vec![("architecture", architecture)]).into());
     }
     Ok(arch)
 }
@@ -223,7 +206,12 @@ fn add_weights(
     settings: &mut Vec<Setting>,
 ) -> Result<(), ImportError> {
     let sums = &header.sums;
-    let mut note = |code, message| model.notes.push(ImportNote { code, message });
+    let mut note = |code, message: Sentence| {
+        model.notes.push(ImportNote {
+            code,
+            message: message.into(),
+        });
+    };
     let by_type = sums.by_type(&[]);
     let Some((kind, amount)) = by_type.iter().max_by_key(|(_, amount)| amount.bytes) else {
         return Ok(());
@@ -235,22 +223,10 @@ fn add_weights(
         _ => None,
     };
     if 0 < sums.n_unknown {
-        note(
-            "tensor_type",
-            format!(
-                "{} tensors have a type that is not known; their bytes are those up to the next tensor",
-                sums.n_unknown
-            ),
-        );
+        note("tensor_type", say!(tensor_types, tensors = sums.n_unknown));
     }
     if 0 < header.missing {
-        note(
-            "truncated",
-            format!(
-                "the file is {} bytes shorter than its table of tensors says; it was not downloaded whole",
-                header.missing
-            ),
-        );
+        note("truncated", say!(file_short, bytes = header.missing));
     }
     let Some((listed, is_own)) = listed_format(dominant, bits, file_type) else {
         return Ok(());
@@ -258,10 +234,7 @@ fn add_weights(
     if !is_own {
         note(
             "weight_format",
-            format!(
-                "most weights are of type {}, which has no entry of its own; {} is shown, with the file's own bytes",
-                dominant.name, listed.id
-            ),
+            say!(other_format, given = dominant.name, shown = listed.id),
         );
     }
     settings.push(Setting {
@@ -272,10 +245,7 @@ fn add_weights(
     if !header.is_whole() {
         note(
             "split",
-            format!(
-                "{} of {n_parts} parts of the model were read, so that the bytes of all weights are not known; pick all parts together",
-                header.parts
-            ),
+            say!(gguf_parts_missing, read = header.parts, parts = n_parts),
         );
         model.stored = Some(StoredWeights {
             format: own_format(header, listed),

@@ -5,6 +5,7 @@ use super::scan::{
     Frame, LIST, Order, Scan, Stop, TEXT, damaged, shown, size_of, text_too_long, unknown_kind,
 };
 use super::sums::{GgufHeader, Sums};
+use crate::core::import::sentences::{Key, say};
 use crate::core::import::{ImportError, Need};
 use crate::core::units::{KIB, MIB};
 
@@ -145,10 +146,7 @@ impl GgufReader {
         }
         self.fed = self.fed.saturating_add(bytes.len() as u64);
         if MAX_HEADER < self.fed {
-            return Err(damaged(
-                "too_long",
-                format!("the header goes on after {MAX_HEADER} bytes"),
-            ));
+            return Err(damaged("too_long", say!(header_endless, max = MAX_HEADER)));
         }
         self.slice.drain(..self.n_read.min(self.slice.len()));
         self.n_read = 0;
@@ -191,7 +189,7 @@ impl GgufReader {
                 (None, 0)
             }
             Phase::Key => {
-                let key = scan.text("a key in the header", MAX_KEY)?;
+                let key = scan.text(Key::a_key, MAX_KEY)?;
                 let kind = scan.u32()?;
                 let at = self.position.saturating_add(scan.read);
                 let left = self.file_size.saturating_sub(at);
@@ -216,7 +214,7 @@ impl GgufReader {
                 };
                 if let Some(key) = self.keys.insert(key, value) {
                     let key = shown(&key);
-                    let what = format!("the key {key} is there twice");
+                    let what = say!(key_twice, name = key);
                     return Err(damaged("duplicate_key", what).into());
                 }
                 (list, skipped)
@@ -265,13 +263,7 @@ impl GgufReader {
     }
 
     fn cut(&self) -> ImportError {
-        ImportError::new(
-            "cut",
-            format!(
-                "the file ends after {} bytes, inside its header; download it again",
-                self.file_size
-            ),
-        )
+        ImportError::new("cut", say!(header_cut, bytes = self.file_size))
     }
 }
 
@@ -348,9 +340,7 @@ fn read_list(
                     let key = shown(&list.key);
                     return Err(damaged(
                         "too_deep",
-                        format!(
-                            "the list {key} holds lists within lists, and at most {MAX_DEPTH} are read"
-                        ),
+                        say!(too_deep, name = key, max = MAX_DEPTH),
                     ));
                 }
                 // Only the outermost list is kept.

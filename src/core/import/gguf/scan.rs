@@ -3,6 +3,7 @@
 use super::keys::Value;
 use super::sums::Tensor;
 use crate::core::import::ImportError;
+use crate::core::import::sentences::{Key, Part, Sentence, say};
 use crate::core::units::KIB;
 
 /// Keys of a header; published files have under a hundred.
@@ -94,12 +95,12 @@ impl<'a> Scan<'a> {
     }
 
     /// A text of at most `max` bytes.
-    pub(super) fn text(&mut self, what: &str, max: u64) -> Result<String, Stop> {
+    pub(super) fn text(&mut self, what: Key, max: u64) -> Result<String, Stop> {
         let n_bytes = self.u64()?;
         if max < n_bytes {
             return Err(damaged(
                 "text_too_long",
-                format!("{what} is {n_bytes} bytes long, and at most {max} are allowed"),
+                say!(text_too_long, what, bytes = n_bytes, max),
             )
             .into());
         }
@@ -114,7 +115,7 @@ impl<'a> Scan<'a> {
             let begin = String::from_utf8_lossy(self.rest.get(..known).unwrap_or_default());
             return Err(ImportError::new(
                 "not_gguf",
-                format!("the file begins with {begin:?}, and a GGUF file begins with \"GGUF\"; pick a file whose name ends in .gguf"),
+                say!(gguf_begins, head = format!("{begin:?}")),
             )
             .into());
         }
@@ -125,35 +126,26 @@ impl<'a> Scan<'a> {
             self.order = Order::Big;
             version = version.swap_bytes();
         }
-        let error = |message: String| Stop::Error(ImportError::new("gguf_version", message));
+        let error = |message: Sentence| Stop::Error(ImportError::new("gguf_version", message));
         match version {
             1 => {
-                return Err(error(
-                    "this is version 1 of GGUF, of August 2023, which current engines do not read; download the model again in version 2 or 3".to_owned(),
-                ));
+                return Err(error(say!(gguf_version_1)));
             }
             2 | 3 => {}
             _ => {
-                return Err(error(format!(
-                    "this is version {version} of GGUF, and versions 2 and 3 are known; if an engine reads the file, please report it"
-                )));
+                return Err(error(say!(gguf_version, version)));
             }
         }
         let n_tensors = self.u64()?;
         let n_keys = self.u64()?;
-        for (what, count, max, least) in [
-            ("keys", n_keys, MAX_KEYS, 13),
-            ("tensors", n_tensors, MAX_TENSORS, 24),
+        for (key, given, max, least) in [
+            (Key::too_many_keys, n_keys, MAX_KEYS, 13),
+            (Key::too_many_tensors, n_tensors, MAX_TENSORS, 24),
         ] {
             let max = max.min(file_size / least);
-            if max < count {
-                return Err(damaged(
-                    "too_many",
-                    format!(
-                        "the header says that it has {count} {what}, and it can have at most {max}"
-                    ),
-                )
-                .into());
+            if max < given {
+                let parts = vec![("given", Part::from(given)), ("max", Part::from(max))];
+                return Err(damaged("too_many", Sentence::new(key, parts)).into());
             }
         }
         Ok(Counts { n_keys, n_tensors })
@@ -172,7 +164,7 @@ impl<'a> Scan<'a> {
             let key = shown(key);
             return Err(damaged(
                 "list_too_long",
-                format!("the list {key} says that it has {count} entries, and the file has room for {max}"),
+                say!(list_too_long, name = key, given = count, max),
             )
             .into());
         }
@@ -202,15 +194,13 @@ impl<'a> Scan<'a> {
 
     /// One row of the tensor table.
     pub(super) fn tensor(&mut self) -> Result<Tensor, Stop> {
-        let name = self.text("a tensor's name", MAX_NAME)?;
+        let name = self.text(Key::a_tensor_name, MAX_NAME)?;
         let n_dims = self.u32()?;
         if MAX_DIMS < n_dims {
             let name = shown(&name);
             return Err(damaged(
                 "too_many_dimensions",
-                format!(
-                    "tensor {name} has {n_dims} dimensions, and at most {MAX_DIMS} are allowed"
-                ),
+                say!(too_many_dimensions, name, given = n_dims, max = MAX_DIMS),
             )
             .into());
         }
@@ -228,26 +218,18 @@ pub(super) fn text_too_long(key: &str, n_bytes: u64, left: u64) -> ImportError {
     let key = shown(key);
     damaged(
         "text_too_long",
-        format!(
-            "the text of {key} says that it is {n_bytes} bytes long, and the file has room for {left}"
-        ),
+        say!(text_beyond, name = key, bytes = n_bytes, max = left),
     )
 }
 
 pub(super) fn unknown_kind(key: &str, kind: u32) -> ImportError {
     let key = shown(key);
-    damaged(
-        "value_type",
-        format!("{key} has value type {kind}, and types 0 to 12 are known"),
-    )
+    damaged("value_type", say!(value_type, name = key, given = kind))
 }
 
 /// An error that only a damaged file has.
-pub(super) fn damaged(code: &'static str, what: String) -> ImportError {
-    ImportError::new(
-        code,
-        format!("{what}; the file is damaged, download it again"),
-    )
+pub(super) fn damaged(code: &'static str, what: Sentence) -> ImportError {
+    ImportError::new(code, say!(damaged, what))
 }
 
 /// A key or name for a message.

@@ -7,6 +7,7 @@ use super::layers::MAX_LAYERS;
 use super::scan::{damaged, shown};
 use super::types::tensor_type;
 use crate::core::import::ImportError;
+use crate::core::import::sentences::say;
 use crate::core::units::Bytes;
 use crate::core::weights::WeightKind;
 
@@ -75,10 +76,7 @@ impl Sums {
         let elements = tensor.dims.iter().try_fold(1, product);
         let Some(elements) = elements.filter(|elements| *elements <= TOO_MANY) else {
             let name = shown(&tensor.name);
-            return Err(damaged(
-                "too_many_elements",
-                format!("tensor {name} says that it has more than 2^60 elements"),
-            ));
+            return Err(damaged("too_many_elements", say!(too_many_elements, name)));
         };
         self.settle(tensor.offset);
         self.n_tensors += 1;
@@ -306,18 +304,13 @@ impl GgufHeader {
         let n_parts = headers.len() as u64;
         let mut rest = headers.into_iter();
         let Some(mut res) = rest.next() else {
-            return Err(ImportError::new(
-                "no_file",
-                "no file was given; pick a GGUF file",
-            ));
+            return Err(ImportError::new("no_file", say!(gguf_none)));
         };
         let (first, count) = res.split();
         if first != 1 {
             return Err(ImportError::new(
                 "split",
-                format!(
-                    "this is part {first} of {count} of a split model, and what the model is stands in part 1; pick that, or all parts together"
-                ),
+                say!(gguf_part, part = first, parts = count),
             ));
         }
         let mut before = first;
@@ -326,8 +319,12 @@ impl GgufHeader {
             if of != count || number <= before {
                 return Err(ImportError::new(
                     "split",
-                    format!(
-                        "the files are not parts of one model: part {number} of {of} stands beside part {before} of {count}; pick the parts of one model"
+                    say!(
+                        gguf_parts_differ,
+                        part = number,
+                        parts = of,
+                        other = before,
+                        others = count
                     ),
                 ));
             }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::core::import::config_view::ConfigView;
+use crate::core::import::sentences::say;
 use crate::core::model::ImportNote;
 use crate::core::units::{ElementFormat, Scale, formats};
 use crate::core::weights::{StoredWeights, WeightFormat, elements, weight_format};
@@ -31,7 +32,7 @@ pub(in crate::core::import) fn stored(
         let method = super::super::layer_types::quoted(&method);
         notes.push(ImportNote {
             code: "weight_format_unknown",
-            message: format!("the file's quantization, quant_method {method}, is not known"),
+            message: say!(quant_method, method).into(),
         });
         return None;
     };

@@ -4,6 +4,7 @@
 //! `common/arg.cpp` name them. Flags that do not touch memory are passed over.
 
 use super::{Reader, cache_format};
+use crate::core::import::sentences::{Key, Part, Sentence, say};
 use crate::core::scenario::{EngineKind, cut};
 
 /// How the value of a flag is read.
@@ -193,7 +194,7 @@ pub(super) struct State {
     k_format: Option<&'static str>,
     v_format: Option<&'static str>,
     /// Flags whose values were not read.
-    unread: Vec<String>,
+    unread: Vec<Sentence>,
 }
 
 /// Flags that are named when their values were not read.
@@ -303,11 +304,9 @@ fn read_flag(
         (None, Some("auto")) => {}
         (None, given) if reader.command.unread.len() < MAX_UNREAD => {
             let flag = word.split_once('=').map_or(word, |(flag, _)| flag);
-            let value = given.unwrap_or("no value");
-            reader
-                .command
-                .unread
-                .push(format!("{} ({})", cut(flag, 60), cut(value, 40)));
+            let value = given.map_or(Part::from(Key::no_value), |given| cut(given, 40).into());
+            let flag = say!(flag_value, flag = cut(flag, 60), value);
+            reader.command.unread.push(flag);
         }
         (None, _) => {}
     }
@@ -318,13 +317,14 @@ pub(super) fn finish(reader: &mut Reader) {
     let Some((last, rest)) = reader.command.unread.split_last() else {
         return;
     };
-    let message = if rest.is_empty() {
-        format!("the value of {last} was not read, so this field stayed as it was")
-    } else {
-        format!(
-            "the values of {} and {last} were not read, so these fields stayed as they were",
-            rest.join(", ")
-        )
+    let flag = last.clone();
+    let listed = rest
+        .iter()
+        .cloned()
+        .reduce(|flags, flag| say!(flags_between, flags, flag));
+    let message = match listed {
+        None => say!(flag, flag),
+        Some(flags) => say!(flags, flags, flag),
     };
     reader.note("flag", message);
 }

@@ -12,6 +12,7 @@ mod vllm;
 use serde::Serialize;
 
 use super::names_of_models::preset_named;
+use crate::core::import::sentences::{Sentence, say};
 use crate::core::model::ImportNote;
 use crate::core::presets;
 use crate::core::scenario::{EngineKind, FieldError, Scenario, cut};
@@ -160,13 +161,7 @@ pub fn read(text: &str) -> LogReading {
         llama_cpp::read_line(&line, &mut reader);
     }
     if end < text.len() {
-        reader.note(
-            "cut",
-            format!(
-                "the log is longer than {} MiB; its beginning was read",
-                MAX_TEXT >> 20
-            ),
-        );
+        reader.note("cut", say!(log_cut, mib = MAX_TEXT >> 20));
     }
     reader.finish()
 }
@@ -213,8 +208,9 @@ impl Reader {
         }
     }
 
-    fn note(&mut self, code: &'static str, message: String) {
+    fn note(&mut self, code: &'static str, message: Sentence) {
         if !self.res.notes.iter().any(|note| note.code == code) {
+            let message = message.into();
             self.res.notes.push(ImportNote { code, message });
         }
     }
@@ -270,22 +266,14 @@ impl Reader {
             Some(EngineKind::Vllm) => vllm::finish(&mut self),
             Some(EngineKind::LlamaCpp) => llama_cpp::finish(&mut self),
             Some(EngineKind::Sglang | EngineKind::TensorRtLlm | EngineKind::Exact) => {}
-            None => self.note(
-                "no_engine",
-                "no line of vLLM, SGLang, TensorRT-LLM or llama.cpp was found; paste what the server prints when it starts"
-                    .to_owned(),
-            ),
+            None => self.note("no_engine", say!(no_engine)),
         }
         self.as_its_makers_store_it();
         command::finish(&mut self);
         if self.engine.is_some() && self.res.setting("model").is_none() {
             let message = match &self.res.model_name {
-                Some(name) => format!(
-                    "the log names the model {name}, which is not among the presets; choose it, or drop its config.json"
-                ),
-                None => {
-                    "the log does not name the model; choose it, or drop its config.json".to_owned()
-                }
+                Some(name) => say!(log_model, name = name.as_str()),
+                None => say!(log_no_model),
             };
             self.note("model", message);
         }

@@ -2,6 +2,7 @@
 
 use super::scan::{after, amount, between, count, count_after, rounded, setting, setting_count};
 use super::{Reader, What, cache_format};
+use crate::core::import::sentences::say;
 use crate::core::scenario::EngineKind;
 
 /// What has to wait for the end of the log.
@@ -259,6 +260,6 @@ pub(super) fn finish(reader: &mut Reader) {
         .filter(|fact| fact.what == What::AvailableBytes);
     let differ = available.clone().any(|fact| Some(fact.value) != least);
     if differ {
-        reader.note("ranks", "ranks print different memory; the smallest pool decides how many blocks all of them have".to_owned());
+        reader.note("ranks", say!(ranks));
     }
 }

@@ -230,6 +230,8 @@ pub(super) const NOTES: NoteText = words!(NoteText {
     not_a_share: "请写一个从 {min} 到 {max} 的比例，例如 0.9",
     not_a_flag: "请写 true 或 false",
     not_one_of: "请从 {choices} 中选一个",
+    no_preset: "没有这个 id 的预设",
+    still_read: "它的配置还在读取中",
     not_a_model: "{reason}；请给出预设的 id、config 或 dims",
     empty: "空的",
 });
