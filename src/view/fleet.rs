@@ -3,6 +3,7 @@
 pub mod fit;
 pub mod runs;
 pub mod setting;
+pub mod sources;
 pub mod turns;
 
 use crate::view::numbers::Numbers;

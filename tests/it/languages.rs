@@ -8,12 +8,14 @@ use kvscope::core::model::Message;
 use kvscope::core::predict::answer::{Dimension, Unit, parse_answer};
 use kvscope::core::predict::judge::Verdict;
 use kvscope::core::predict::{Question, SLIPS, Situation, judge};
+use kvscope::core::price;
 use kvscope::core::report::{Assumption, report};
 use kvscope::core::scenario::{EngineKind, Scenario};
 use kvscope::core::speed::SpeedConstants;
+use kvscope::core::templates;
 use kvscope::core::units::Bytes;
 use kvscope::view::concept::{Block, sections};
-use kvscope::view::fleet::setting;
+use kvscope::view::fleet::{setting, sources};
 use kvscope::view::notes;
 use kvscope::view::predict::Words;
 use kvscope::view::sentence;
@@ -418,6 +420,17 @@ fn sources_are_among_the_words() {
         assert_eq!(source(&ENGLISH), constant.source);
         let chinese = source(&zh::MESSAGES);
         assert!(chinese.chars().any(is_han), "{}: {chinese}", constant.name);
+    }
+    let in_templates = templates::ALL.iter().flat_map(|template| {
+        // What is one name, such as a parameter, is the same in every language.
+        let opt_in = template.opt_in.filter(|text| text.contains(' '));
+        [Some(template.source), opt_in].into_iter().flatten()
+    });
+    let api = price::all().api.iter().map(|price| price.source);
+    let rent = price::all().rent.iter().map(|price| price.source);
+    for source in in_templates.chain(api).chain(rent) {
+        let chinese = sources::said(source, &zh::MESSAGES);
+        assert!(chinese.chars().any(is_han), "{source}: {chinese}");
     }
     for kind in EngineKind::ALL {
         let source = engines::defaults(*kind).source;

@@ -11,7 +11,7 @@ use crate::core::settings::PriceSettings;
 use crate::view::axis::count_axis;
 use crate::view::chart::ChartModel;
 use crate::view::charts::bars::{Bar, Bars, Part};
-use crate::view::fleet::usd;
+use crate::view::fleet::{sources, usd};
 use crate::view::sentence;
 use crate::view::svg::{Axis, Ink, Mark, Pen};
 use crate::view::table::{Cell, Table};
@@ -208,7 +208,7 @@ pub fn api_source(prices: &PriceSettings, messages: &Messages) -> String {
         &messages.fleet.price_dated,
         &[
             ("vendor", api.vendor),
-            ("source", api.source),
+            ("source", sources::said(api.source, messages)),
             ("date", api.as_of),
         ],
     );
@@ -227,7 +227,10 @@ pub fn rent_source(gpu: &Gpu, prices: &PriceSettings, messages: &Messages) -> St
     match price::rent(gpu.id).filter(|_| prices.rent.is_none()) {
         Some(rent) => fill(
             &messages.fleet.price_rent_dated,
-            &[("source", rent.source), ("date", rent.as_of)],
+            &[
+                ("source", sources::said(rent.source, messages)),
+                ("date", rent.as_of),
+            ],
         ),
         None => String::new(),
     }

@@ -7,6 +7,7 @@ use crate::core::templates::{self, Template};
 use crate::core::turns::{Conversation, Plan, Policy, needs_snapshot};
 use crate::core::units::Tokens;
 use crate::view::charts::turns::{Input, policy_name};
+use crate::view::fleet::sources;
 use crate::view::sentence;
 use crate::view::table::{Cell, Table};
 use crate::view::text::{Messages, fill};
@@ -60,7 +61,7 @@ pub fn facts(scenario: &Scenario, input: &Input, messages: &Messages) -> String 
                     policy_name(template.policy_with_tools, messages),
                 ),
                 ("as_of", template.as_of),
-                ("source", template.source),
+                ("source", sources::said(template.source, messages)),
             ],
         ),
         None => fill(&text.turns_template_unknown, &[("model", &model)]),
@@ -80,9 +81,11 @@ pub fn templates_table(messages: &Messages) -> Table {
             words(template.family),
             words(policy_name(template.policy, messages)),
             words(policy_name(template.policy_with_tools, messages)),
-            template.opt_in.map_or(Cell::Empty, words),
+            template
+                .opt_in
+                .map_or(Cell::Empty, |opt_in| words(sources::said(opt_in, messages))),
             words(template.as_of),
-            words(template.source),
+            words(sources::said(template.source, messages)),
         ]
     };
     let head = [
