@@ -8,7 +8,6 @@ use web_sys::Blob;
 
 use crate::core::import::Need;
 use crate::core::import::files::FileReader;
-use crate::view::text::ENGLISH;
 
 /// Reads a `File`, a `Blob`, bytes or a text, as if it had this name unless that is empty. What cannot be read says so when
 /// it is finished.
@@ -60,7 +59,7 @@ async fn read_blob(blob: &Blob, name: &str) -> FileReader {
     while let Some(need) = reader.need() {
         match slice(blob, need).await {
             Ok(bytes) => reader.feed(&bytes),
-            Err(_) => return FileReader::failed(name, ENGLISH.files.unreadable.to_string()),
+            Err(_) => return FileReader::unreadable(name),
         }
     }
     reader

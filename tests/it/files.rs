@@ -10,9 +10,10 @@ use kvscope::core::report::report;
 use kvscope::core::scenario::{ParallelSize, Scenario};
 use kvscope::core::units::Bytes;
 use kvscope::view::files_read;
-use kvscope::view::text::ENGLISH;
+use kvscope::view::text::{ENGLISH, zh};
 
 use super::gguf::writer::{File, V};
+use super::languages::check_in_chinese;
 
 /// The header of a safetensors file around this JSON.
 pub(crate) fn safetensors(json: &str) -> Vec<u8> {
@@ -215,6 +216,7 @@ fn safetensors_headers() {
         let err =
             read_safetensors(&bytes, bytes.len() as u64, usize::MAX).expect_err("it is broken");
         assert_eq!(err.to_string(), expected);
+        check_in_chinese(err.message());
     }
 }
 
@@ -226,6 +228,7 @@ fn joined(parts: Vec<Part>) -> (Scenario, Vec<String>, ScenarioPatch) {
     assert!(errors.is_empty(), "{errors:?}");
     let notes = notes
         .into_iter()
+        .inspect(|note| check_in_chinese(&note.message))
         .map(|note| note.message.to_string())
         .collect();
     (scenario, notes, patch)
@@ -637,10 +640,25 @@ fn files_together() {
         &Scenario::default(),
     );
     assert!(scenario.is_none(), "two machines are no scenario");
+    let error = error.expect("it says why");
     assert_eq!(
-        error.map(|error| error.to_string()).as_deref(),
-        Some("a list of GPUs was given twice, and one of a kind is read at a time; give only one")
+        error.to_string(),
+        "a list of GPUs was given twice, and one of a kind is read at a time; give only one"
     );
+    check_in_chinese(&error);
+    let gone = join_files(vec![FileReader::unreadable("a")], &Scenario::default());
+    assert_eq!(
+        files_read::refusal(&gone, &ENGLISH),
+        "the file could not be read; the browser refused it, or it is gone. The scenario stays as it was."
+    );
+    for read in [&wrong, &gone] {
+        let error = read.files[0].error.as_ref().expect("it says why");
+        check_in_chinese(error);
+        assert!(
+            files_read::refusal(read, &zh::MESSAGES).starts_with(&zh::MESSAGES.message(error)),
+            "{read:?}"
+        );
+    }
 }
 
 #[test]

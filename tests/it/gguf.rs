@@ -596,6 +596,7 @@ fn split_files() {
             .model
             .notes
             .iter()
+            .inspect(|note| check_in_chinese(&note.message))
             .map(|note| note.message.to_string())
             .collect::<Vec<_>>(),
         [
@@ -810,6 +811,7 @@ fn headers_that_are_no_model() {
         model
             .notes
             .iter()
+            .inspect(|note| check_in_chinese(&note.message))
             .map(|note| note.message.to_string())
             .collect::<Vec<_>>(),
         [

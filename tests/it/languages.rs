@@ -1,9 +1,11 @@
 //! Other languages: whole, with the same placeholders, read and written in their own way; and languages that nobody speaks.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use kvscope::core::engines;
 use kvscope::core::import::hf_config::import;
+use kvscope::core::import::sentences::Key;
 use kvscope::core::model::Message;
 use kvscope::core::predict::answer::{Dimension, Unit, parse_answer};
 use kvscope::core::predict::judge::Verdict;
@@ -23,7 +25,8 @@ use kvscope::view::text::concept::ConceptWords;
 use kvscope::view::text::predict::PredictWords;
 use kvscope::view::text::pseudo::Pseudo;
 use kvscope::view::text::{
-    ENGLISH, LANGUAGES, Messages, PredictText, direction, exports, fill, placeholders, zh,
+    ENGLISH, LANGUAGES, Messages, Piece, PredictText, direction, exports, fill, pieces,
+    placeholders, zh,
 };
 
 /// Every sentence of a language by its name, all tables.
@@ -179,6 +182,33 @@ pub(crate) fn check_in_chinese(message: &Message) {
             .find(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
         assert_eq!(unfilled, None, "{text}");
     }
+    for words in english_words() {
+        assert!(!chinese.contains(words), "\"{words}\" is left: {chinese}");
+    }
+}
+
+/// What stands between the values of the importer's English sentences, where it is more than one word.
+fn english_words() -> &'static [&'static str] {
+    static WORDS: OnceLock<Vec<&'static str>> = OnceLock::new();
+    WORDS.get_or_init(|| {
+        let key = |key: &Key| {
+            ENGLISH
+                .import
+                .get(key.name())
+                .expect("each has its English")
+        };
+        let templates: Vec<&'static str> = Key::ALL.iter().map(key).collect();
+        let words = templates
+            .into_iter()
+            .flat_map(pieces)
+            .filter_map(|piece| match piece {
+                Piece::Words(words) => Some(words.trim()),
+                Piece::Value(_) | Piece::Plural(..) => None,
+            });
+        words
+            .filter(|words| words.contains(' ') && words.chars().any(|c| c.is_ascii_lowercase()))
+            .collect()
+    })
 }
 
 #[test]

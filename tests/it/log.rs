@@ -9,6 +9,8 @@ use kvscope::view::comparison::{self, Row};
 use kvscope::view::text::ENGLISH;
 use proptest::prelude::*;
 
+use crate::languages::check_in_chinese;
+
 /// Reads the text, applies it to the default scenario and then `more`, and compares.
 #[track_caller]
 fn compared(text: &str, more: &[(&str, &str)]) -> (LogReading, Vec<Comparison>) {
@@ -22,6 +24,9 @@ fn compared(text: &str, more: &[(&str, &str)]) -> (LogReading, Vec<Comparison>) 
             .unwrap_or_else(|error| panic!("{key}={value}: {error:?}"));
     }
     let rows = log::compare(&reading.facts, &scenario);
+    for note in &reading.notes {
+        check_in_chinese(&note.message);
+    }
     (reading, rows)
 }
 
@@ -587,6 +592,7 @@ fn commands_that_are_not_understood() {
     let notes: Vec<_> = reading
         .notes
         .iter()
+        .inspect(|note| check_in_chinese(&note.message))
         .map(|note| note.message.to_string())
         .collect();
     assert_eq!(

@@ -4,6 +4,8 @@ use kvscope::core::import::smi::{self, gpu_named};
 use kvscope::core::units::Bytes;
 use proptest::prelude::*;
 
+use crate::languages::check_in_chinese;
+
 const TABLE: &str = "Thu Oct  2 12:00:00 2025
 +-----------------------------------------------------------------------------------------+
 | NVIDIA-SMI 570.86.15              Driver Version: 570.86.15      CUDA Version: 12.8     |
@@ -118,6 +120,7 @@ fn no_device() {
     ] {
         let error = smi::read(text).expect_err("nothing there");
         assert_eq!(error.code(), "no_gpu", "{text:?}");
+        check_in_chinese(error.message());
     }
 }
 

@@ -67,6 +67,14 @@ impl FileReader {
         }
     }
 
+    /// A file that cannot be read where it is.
+    pub fn unreadable(name: &str) -> Self {
+        Self {
+            state: State::Failed(ImportError::new("unreadable", say!(unreadable))),
+            ..Self::new(name, 0)
+        }
+    }
+
     /// The file's name.
     pub fn name(&self) -> &str {
         &self.name

@@ -163,6 +163,7 @@ macro_rules! all {
             kind_link: "link",
             config_unused: "the GGUF file says all that config.json does; config.json was not used",
             index_unused: "the bytes of the weights are those of the GGUF file; the safetensors files were not used",
+            unreadable: "the file could not be read; the browser refused it, or it is gone",
             file_shrank: "the file has become shorter while it was read; give it again",
             no_gpu: "no GPU was found in this text; paste what nvidia-smi, nvidia-smi -L or {command} prints",
             unknown_gpu: "the GPU {name} is not in the list; choose one of about its memory",
@@ -192,6 +193,9 @@ macro_rules! keys {
         pub enum Key { $(#[doc = concat!("English: `", $english, "`")] $key,)* }
 
         impl Key {
+            /// Every sentence.
+            pub const ALL: &'static [Self] = &[$(Self::$key),*];
+
             /// Its name in the tables of words.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$key => stringify!($key),)* }

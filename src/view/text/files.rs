@@ -13,7 +13,6 @@ texts! {
         pick: "Pick files…",
         use_it: "Read it",
         empty: "nothing was pasted; paste a whole config.json, the command that starts a server, its log, or what nvidia-smi prints",
-        unreadable: "the file could not be read; the browser refused it, or it is gone",
         drop: "Drop to read",
         reading: "Reading…",
         unchanged: "The scenario stays as it was.",

@@ -13,7 +13,6 @@ pub(super) const FILES: FilesText = words!(FilesText {
     pick: "选择文件…",
     use_it: "读取",
     empty: "没有粘贴任何内容；请粘贴完整的 config.json、启动服务的命令、它的日志，或 nvidia-smi 的输出",
-    unreadable: "文件无法读取；浏览器拒绝了，或者文件已不存在",
     drop: "松开即读取",
     reading: "正在读取…",
     unchanged: "场景保持原样。",

@@ -157,6 +157,7 @@ pub(super) const IMPORT: ImportText = words!(ImportText {
     kind_link: "链接",
     config_unused: "GGUF 文件已包含 config.json 的全部内容；没有使用 config.json",
     index_unused: "权重的字节数取自 GGUF 文件；没有使用 safetensors 文件",
+    unreadable: "文件无法读取；浏览器拒绝了，或者文件已不存在",
     file_shrank: "文件在读取过程中变短了；请重新给出",
     no_gpu: "在这段文本里没有找到 GPU；请粘贴 nvidia-smi、nvidia-smi -L 或 {command} 打印的内容",
     unknown_gpu: "GPU {name} 不在列表中；请选择显存相近的一种",
