@@ -202,6 +202,24 @@ pub(crate) async fn another_language(page: &Page<'_>) -> Result<()> {
     page.shows("predict-working", "512 + 4,000 + 300").await
 }
 
+/// What the importer says is in the language of the page, in the panels and in the first view, and changes with it.
+pub(crate) async fn importer_in_another_language(page: &Page<'_>) -> Result<()> {
+    let model = "%7B%22config%22:%7B%22model_type%22:%22newest%22,%22num_hidden_layers%22:2,%22num_attention_heads%22:8,%22hidden_size%22:512%7D%7D";
+    page.open(&format!("#v=1&lang=zh&model={model}")).await?;
+    page.shows("notes", "不认识 model_type \"newest\"").await?;
+    page.find("import-open").await?.click().await?;
+    page.find("import-text")
+        .await?
+        .send_keys("{\"weight_map\": 1}")
+        .await?;
+    page.find("import-use").await?.click().await?;
+    page.shows("import-message", "索引不是应有的 JSON").await?;
+    page.press(Key::Escape).await?;
+    page.find("language").await?.select_by_value("en").await?;
+    page.shows("notes", "model_type \"newest\" is not known")
+        .await
+}
+
 /// Folders in which the page's Chinese is another language: what a test opens, and how it is made.
 const FOLDERS: [(&str, Option<Pseudo>); 3] = [
     ("", None),

@@ -14,8 +14,8 @@ use crate::doors::{
 };
 use crate::files::{gguf_dropped, logs_pasted, several_files_at_once};
 use crate::learn::{
-    another_language, concept_opens, predict_by_keyboard, predict_by_link, typical_requests,
-    words_find_their_place,
+    another_language, concept_opens, importer_in_another_language, predict_by_keyboard,
+    predict_by_link, typical_requests, words_find_their_place,
 };
 use crate::page::Page;
 use crate::requests::{fixed_by_a_button, many_requests, price_and_turns};
@@ -87,6 +87,7 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     concept_opens,
     typical_requests,
     another_language,
+    importer_in_another_language,
     words_find_their_place,
 ];
 
