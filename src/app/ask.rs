@@ -41,12 +41,11 @@ impl Refusal {
     }
 }
 
+/// What is done with an answer. One type, so that asking is compiled once.
+type Then = Box<dyn FnOnce(Result<ModelChoice, Refusal>)>;
+
 /// Asks, and hands the answer on when it is there.
-fn ask(
-    question: Question,
-    lang: &'static str,
-    then: impl FnOnce(Result<ModelChoice, Refusal>) + 'static,
-) {
+fn ask(question: Question, lang: &'static str, then: Then) {
     spawn_local(async move {
         let answer = match rooms::doors().await {
             Ok(doors) => answer(&doors, question, lang).await,
@@ -124,18 +123,23 @@ impl State {
         question: Question,
         then: impl FnOnce(Result<ModelChoice, Refusal>) + 'static,
     ) {
+        self.ask_then(question, Box::new(then));
+    }
+
+    fn ask_then(&self, question: Question, then: Then) {
         let state = *self;
         let number = state.asked.peek() + 1;
         state.asked.set(number);
         state.is_reading.set(!rooms::are_open());
         let lang = untrack(|| state.options()).lang;
-        ask(question, lang, move |answer| {
+        let hand_on = move |answer| {
             if state.asked.peek() == number {
                 state.is_reading.set(false);
                 then(answer);
             } else {
                 then(Err(Refusal::Overtaken));
             }
-        });
+        };
+        ask(question, lang, Box::new(hand_on));
     }
 }
