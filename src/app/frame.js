@@ -65,7 +65,8 @@ export default async function mountInFrame(mount, element, options) {
     const say = (message, target = '*') => parent.postMessage(message, target);
     const tell = (type, rest, target) => say({ type: `kvscope:${type}`, version: VERSION, ...rest }, target);
     const tellState = (target, id) => tell('change', { id, link: page.link, ...page.figures }, target);
-    const tellH5p = (action) => say({ context: 'h5p', action, scrollHeight: height, clientHeight: innerHeight });
+    // Its older scripts read `height`.
+    const tellH5p = (action) => say({ context: 'h5p', action, height, scrollHeight: height, clientHeight: innerHeight });
 
     // In the dialects that there are; two of them only after the page around us has spoken them.
     function tellHeight() {
