@@ -775,6 +775,28 @@ async fn two_mounts_on_one_page(page: &Page<'_>) -> Result<()> {
         .eval("[...document.querySelectorAll('[id]')].map(element => element.id).filter((id, at, all) => all.indexOf(id) !== at)")
         .await?;
     ensure!(ids == json!([]), "both mounts use the ids {ids}");
+    // The style sheets are for what is mounted, those of the panels too.
+    page.eval("document.querySelector('#first details.data summary').click()")
+        .await?;
+    page.until("document.querySelector('#first details.data table')")
+        .await?;
+    let styles = page
+        .eval(
+            "(() => {
+                const style = (selector) => getComputedStyle(document.querySelector(selector));
+                const { boxSizing, display, position, overflowX, fontSize } = style('#theirs');
+                return [
+                    [style('body').marginLeft, boxSizing, display, position, overflowX, fontSize],
+                    [style('#first .scroll').overflowX, style('#first figure').boxSizing],
+                ];
+            })()",
+        )
+        .await?;
+    let expected = json!([
+        ["8px", "content-box", "block", "static", "visible", "24px"],
+        ["auto", "border-box"],
+    ]);
+    ensure!(styles == expected, "{styles} and not {expected}");
     page.eval("window.mounts[0].update({ thinking_tokens: 8000 })")
         .await?;
     page.until("document.querySelector('#first').textContent.includes('8,812')")

@@ -16,6 +16,7 @@
 //! | `pkg/kvscope.js` | the lasting name: one line that re-exports the hashed file |
 //! | `pkg/kvscope_bg.wasm` | the module of the functions under a lasting name, for those who fetch it themselves and hand it to `init`; nothing of ours loads it |
 //! | `pkg/kvscope.d.ts`, `pkg/README.md`, `pkg/package.json` | `src/app/api.d.ts`; `docs/package.md`; written here |
+//! | `pkg/kvscope.css` | `www/style.css` for `mount` in somebody's page: its rules, held to mounted elements |
 //! | all else | `www/`, under the same names, except that a file that `index.html` refers to gets a hashed name |
 //! | `*.br`, `*.gz` | beside each file that compresses |
 //!
@@ -222,6 +223,7 @@ impl Site {
             ("pkg/kvscope.d.ts", types),
             ("pkg/package.json", package),
             ("pkg/README.md", readme),
+            ("pkg/kvscope.css", scoped_style()?),
         ];
         for (name, text) in text {
             self.files.insert(name.to_owned(), text.into_bytes());
@@ -283,6 +285,15 @@ fn css_without_comments(css: &str) -> Result<String> {
     res += rest;
     let lines = res.lines().map(str::trim).filter(|line| !line.is_empty());
     Ok(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The style sheet for somebody else's page: the same rules, which hold in mounted elements alone.
+fn scoped_style() -> Result<String> {
+    let css = fs::read_to_string(root().join("www/style.css")).context("no style.css")?;
+    Ok(format!(
+        "@scope (.kvscope) {{\n{}\n}}\n",
+        css_without_comments(&css)?
+    ))
 }
 
 /// A program without the lines that are comments.
@@ -392,7 +403,13 @@ fn in_pkg(name: &str) -> &str {
 }
 
 fn package_json(hashed: &[String]) -> Result<String> {
-    let mut files = vec!["kvscope.js", "kvscope.d.ts", "kvscope_bg.wasm", "LICENSE-*"];
+    let mut files = vec![
+        "kvscope.js",
+        "kvscope.d.ts",
+        "kvscope.css",
+        "kvscope_bg.wasm",
+        "LICENSE-*",
+    ];
     files.extend(hashed.iter().map(String::as_str));
     let package = serde_json::json!({
         "name": "kvscope",
@@ -404,6 +421,7 @@ fn package_json(hashed: &[String]) -> Result<String> {
         "types": "./kvscope.d.ts",
         "exports": {
             ".": { "types": "./kvscope.d.ts", "default": "./kvscope.js" },
+            "./kvscope.css": "./kvscope.css",
             "./kvscope_bg.wasm": "./kvscope_bg.wasm"
         },
         "files": files

@@ -53,6 +53,7 @@ pub(crate) fn test() -> Result<()> {
     for name in [
         "kvscope.js",
         "kvscope.d.ts",
+        "kvscope.css",
         "kvscope_bg.wasm",
         "README.md",
         "LICENSE-MIT",

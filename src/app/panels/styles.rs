@@ -6,13 +6,17 @@ use js_sys::{Array, Reflect};
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 
-use crate::app::browser;
+use crate::app::browser::{self, window};
 
 const STYLES: &str = concat!(
     include_str!("panels.css"),
     include_str!("predict.css"),
     include_str!("concept.css"),
 );
+
+/// The sheets of paper, and what of the page around us is not printed.
+const PAPER: &str =
+    "@page { size: A4; margin: 12mm } @media print { footer[data-for=served] { display: none } }";
 
 #[wasm_bindgen]
 extern "C" {
@@ -38,7 +42,15 @@ pub(crate) fn add() {
         .and_then(|document| Reflect::get(&document, &JsValue::from_str("adoptedStyleSheets")).ok())
         .and_then(|sheets| sheets.dyn_into::<Array>().ok());
     if let (Some(sheets), Ok(sheet)) = (sheets, CSSStyleSheet::new()) {
-        sheet.replace_sync(STYLES);
+        // Of somebody's page nothing else is touched, where the browser can say so.
+        let can_scope = window().is_some_and(|window| {
+            Reflect::has(&window, &JsValue::from_str("CSSScopeRule")).unwrap_or(false)
+        });
+        sheet.replace_sync(&if can_scope {
+            format!("@scope (.kvscope) {{ {STYLES} }} {PAPER}")
+        } else {
+            format!("{STYLES} {PAPER}")
+        });
         sheets.push(&sheet);
     }
 }
