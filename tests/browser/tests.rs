@@ -787,14 +787,16 @@ async fn two_mounts_on_one_page(page: &Page<'_>) -> Result<()> {
                 const { boxSizing, display, position, overflowX, fontSize } = style('#theirs');
                 return [
                     [style('body').marginLeft, boxSizing, display, position, overflowX, fontSize],
-                    [style('#first .scroll').overflowX, style('#first figure').boxSizing],
+                    [style('#first .scroll').overflowX, style('#first figure').boxSizing, style('#first figure h2').fontSize],
+                    [style('#first .data th').fontWeight, style('#first .bar-label, #first svg text').fontFamily === style('body').fontFamily],
                 ];
             })()",
         )
         .await?;
     let expected = json!([
         ["8px", "content-box", "block", "static", "visible", "24px"],
-        ["auto", "border-box"],
+        ["auto", "border-box", "15px"],
+        ["400", false],
     ]);
     ensure!(styles == expected, "{styles} and not {expected}");
     page.eval("window.mounts[0].update({ thinking_tokens: 8000 })")
