@@ -787,7 +787,7 @@ async fn two_mounts_on_one_page(page: &Page<'_>) -> Result<()> {
                 const { boxSizing, display, position, overflowX, fontSize } = style('#theirs');
                 return [
                     [style('body').marginLeft, boxSizing, display, position, overflowX, fontSize],
-                    [style('#first .scroll').overflowX, style('#first figure').boxSizing, style('#first figure h2').fontSize],
+                    [style('#first .scroll').overflowX, style('#first figure').boxSizing, style('#first figure h2').fontSize, style('#first .lede').paddingLeft],
                     [style('#first .data th').fontWeight, style('#first .bar-label, #first svg text').fontFamily === style('body').fontFamily],
                 ];
             })()",
@@ -795,7 +795,7 @@ async fn two_mounts_on_one_page(page: &Page<'_>) -> Result<()> {
         .await?;
     let expected = json!([
         ["8px", "content-box", "block", "static", "visible", "24px"],
-        ["auto", "border-box", "15px"],
+        ["auto", "border-box", "15px", "0px"],
         ["400", false],
     ]);
     ensure!(styles == expected, "{styles} and not {expected}");

@@ -287,12 +287,11 @@ fn css_without_comments(css: &str) -> Result<String> {
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// The style sheet for somebody else's page: the same rules, which hold in mounted elements alone. In a scope the root is
-/// `:scope`; a selector with its class would look for one more inside.
+/// The style sheet for somebody else's page: the same rules, which hold in elements that something is mounted in.
 fn scoped_style() -> Result<String> {
     let css = fs::read_to_string(root().join("www/style.css")).context("no style.css")?;
-    let rules = css_without_comments(&css)?.replace(".kvscope", ":scope");
-    Ok(format!("@scope (.kvscope) {{\n{rules}\n}}\n"))
+    let rules = css_without_comments(&css)?;
+    Ok(format!("@scope (:has(> .kvscope)) {{\n{rules}\n}}\n"))
 }
 
 /// A program without the lines that are comments.

@@ -47,9 +47,7 @@ pub(crate) fn add() {
             Reflect::has(&window, &JsValue::from_str("CSSScopeRule")).unwrap_or(false)
         });
         sheet.replace_sync(&if can_scope {
-            // In a scope the root is `:scope`; a selector with its class would look for one more inside.
-            let rules = STYLES.replace(".kvscope", ":scope");
-            format!("@scope (.kvscope) {{ {rules} }} {PAPER}")
+            format!("@scope (:has(> .kvscope)) {{ {STYLES} }} {PAPER}")
         } else {
             format!("{STYLES} {PAPER}")
         });
