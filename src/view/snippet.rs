@@ -9,7 +9,7 @@ pub struct Embed<'a> {
     pub page: &'a str,
     /// The scenario as a fragment.
     pub scenario: &'a str,
-    /// The page's options, in order: `embed`, `controls`, `lock`, `theme` and those of panels; empty ones are left out.
+    /// The page's options, in order: `embed`, `controls`, `lock`, `theme`, `lang` and those of panels; empty ones are left out.
     pub options: &'a [(&'a str, String)],
     /// The frame's name for screen readers.
     pub title: &'a str,

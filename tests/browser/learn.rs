@@ -192,6 +192,12 @@ pub(crate) async fn another_language(page: &Page<'_>) -> Result<()> {
     page.retype("predict-answer", "0.4812 万").await?;
     page.shows("predict-working", "512 + 4,000 + 300").await?;
     page.press(Key::Escape).await?;
+    // What a teacher puts into a course speaks the same language.
+    page.find("share-open").await?.click().await?;
+    page.find("share-tab-embed").await?.click().await?;
+    page.until("document.querySelector(\"[data-testid='embed-preview']\")?.contentDocument?.querySelector(\"[data-testid='sentence']\")?.textContent.includes('提示词')")
+        .await?;
+    page.press(Key::Escape).await?;
     page.find("language").await?.select_by_value("en").await?;
     page.shows("sentence", "A request prefills").await?;
     page.until("document.documentElement.lang === 'en' && !location.hash.includes('lang=')")

@@ -8,7 +8,7 @@ use super::share::copyable;
 use crate::app::browser;
 use crate::app::cell::{Cell, Derived};
 use crate::app::el::{El, ElRef, button, el};
-use crate::app::options::{PARTS, PageOptions, Theme};
+use crate::app::options::{ENGLISH_ID, PARTS, PageOptions, Theme};
 use crate::app::state::{State, state};
 use crate::core::link;
 use crate::view::fields;
@@ -70,6 +70,8 @@ impl Choice {
             chosen.map(|(key, _)| *key).collect::<Vec<_>>().join(",")
         };
         let theme = self.theme.get();
+        let own = self.state.options();
+        let lang = Some(own.lang).filter(|lang| *lang != ENGLISH_ID);
         let mut options = vec![
             ("embed", self.parts.get().join(",")),
             ("controls", fields(|control| control != Control::Hidden)),
@@ -82,9 +84,9 @@ impl Choice {
                     theme.id().to_owned()
                 },
             ),
+            ("lang", lang.unwrap_or_default().to_owned()),
         ];
         // A teacher's questions go along.
-        let own = self.state.options();
         options.extend(own.panel_pairs.iter().filter_map(|(key, value)| {
             let key = PageOptions::KEYS.iter().find(|known| *known == key)?;
             Some((*key, value.clone()))
@@ -187,6 +189,7 @@ fn part_name<'a>(text: &'a Messages, part: &'a str) -> &'a str {
         "hbm" => &charts.hbm_title,
         "growth" => &charts.growth_title,
         "sweep" => &charts.sweep_title,
+        "layers" => &text.layers.title,
         "working" => &panels.working_title,
         "predict" => &panels.part_predict,
         "concept" => &panels.part_concept,
