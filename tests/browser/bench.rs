@@ -214,11 +214,10 @@ fn memory_of_children(root: u32) -> Result<[f64; 2]> {
         let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
         let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let mib = kib.unwrap_or_default() / 1024.0;
-        res[0] += if command.contains("--type=renderer") {
-            mib
-        } else {
-            0.0
-        };
+        // The browser's own interface is drawn by such a process too.
+        let holds_pages =
+            command.contains("--type=renderer") && !command.contains("--top-chrome-webui");
+        res[0] += if holds_pages { mib } else { 0.0 };
         res[1] += mib;
     }
     Ok(res)
