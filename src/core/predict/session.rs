@@ -261,8 +261,9 @@ impl Session {
     }
 }
 
-/// Characters of the results as text: what the tightest course platform keeps, SCORM 1.2's `cmi.suspend_data`.
-const MAX_TEXT: usize = 4096;
+/// Characters of the results as text. The tightest course platform keeps 4,096, SCORM 1.2's `cmi.suspend_data`, in which the
+/// text stands under a name.
+const MAX_TEXT: usize = 4000;
 
 /// Back to the question, unless it is answered.
 fn again_unless(is_right: bool) -> Turn {
