@@ -284,9 +284,9 @@ macro_rules! constants {
 }
 
 /// The constants; their bounds are those of [`SpeedConstants::TABLE`].
-static CONSTANTS: [Setting; 15] = constants! {
+static CONSTANTS: [Setting; 16] = constants! {
     memory_efficiency bf16_efficiency fp8_efficiency fp4_efficiency moe_compute_factor other_vendor_factor
-    layer_us moe_layer_us tensor_parallel_layer_us sequence_us fast_link_gbps slow_link_gbps overlap_power
+    layer_us moe_layer_us tensor_parallel_layer_us prefill_layer_us sequence_us fast_link_gbps slow_link_gbps overlap_power
     prefill_chunk_tokens range_factor
 };
 

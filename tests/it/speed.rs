@@ -52,9 +52,12 @@ const DIMS: &[Dims] = &[
     Dims { name: "deepseek-r1", layers: 61, hidden: 7168, heads: 128, kv_heads: 128, head_dim: 128, vocab: 129_280, mlp: 3 * 7168 * 18_432, experts: (256, 8, 3 * 7168 * 2048, 3 * 7168 * 2048) },
 ];
 
-/// A model of these dimensions. Norms and routers are left out: they are under a thousandth of the bytes.
+/// A model of these dimensions, or else a preset. Norms and routers are left out of the former: they are under a thousandth
+/// of the bytes.
 fn model(name: &str) -> ModelConfig {
-    let dims = DIMS.iter().find(|dims| dims.name == name).expect(name);
+    let Some(dims) = DIMS.iter().find(|dims| dims.name == name) else {
+        return ModelConfig::clone(&presets::get(name).expect(name).model());
+    };
     let (kv_heads, head_dim) = (dims.kv_heads, dims.head_dim);
     let full = LayerKind::Full {
         num_key_value_heads: kv_heads,
@@ -332,21 +335,29 @@ fn rooflines_by_hand() {
 
 #[test]
 fn estimate_by_hand() {
-    // Llama 2 7B on A100: reading 6.48 ms / 0.8, computing 2 × 6.607e9 / 312e12 / 0.7 = 0.0605 ms, 32 × 28 µs, 10 µs.
+    // Llama 2 7B on A100: reading 6.48 ms / 0.8, computing 2 × 6.607e9 / 312e12 / 0.66 = 0.0642 ms, 32 × 30 µs, 5 µs.
     let a100 = inputs("llama-2-7b", "bf16", "bf16", "a100-sxm-80gb", 1, 1);
     let constants = SpeedConstants::default();
     let estimate = decode_step_seconds(&a100, &constants, 0);
-    let likely = (8.1007e-3f64.powi(2) + 0.0605e-3f64.powi(2)).sqrt() + 0.906e-3;
+    let likely = (8.1007e-3f64.powi(2) + 0.0642e-3f64.powi(2)).sqrt() + 0.965e-3;
     near(estimate.likely, likely, 1e-3);
     near(estimate.high, 1.5 * likely, 1e-3);
     // Divided by 1.5 it would be under the bound.
     assert_eq!(estimate.low, estimate.roofline);
-    // On 8 GPUs: 2 × 32 sums of 4,096 × 2 B × 7/8 at 170 GB/s and 32 × 3 × 16 µs more.
+    // On 8 GPUs: 2 × 32 sums of 4,096 × 2 B × 7/8 at 250 GB/s and 32 × 3 × 20 µs more.
     let eight = inputs("llama-2-7b", "bf16", "bf16", "a100-sxm-80gb", 8, 1);
-    let likely = (8.1007e-3 / 8.0) + 0.906e-3 + 1.536e-3 + 64.0 * 8192.0 * 0.875 / 170e9;
+    let likely = (8.1007e-3 / 8.0) + 0.965e-3 + 1.92e-3 + 64.0 * 8192.0 * 0.875 / 250e9;
     near(
         decode_step_seconds(&eight, &constants, 0).likely,
         likely,
+        1e-3,
+    );
+    // 128 prompt tokens: 13.214 GB and 128 × 524,288 B are read, 1.697e12 operations, and 32 × 70 µs are added.
+    let reading = (13.214e9 + 128.0 * 524_288.0) / 2039e9 / 0.8;
+    let computing = 1.697e12 / 312e12 / 0.66;
+    near(
+        prefill_seconds(&a100, &constants, 0, 128, 1).likely,
+        f64::hypot(reading, computing) + 0.965e-3 + 2.24e-3,
         1e-3,
     );
     // Perfect constants leave the roofline.
@@ -588,39 +599,46 @@ impl Row<'_> {
 
     /// All of the row that does not depend on constants.
     fn prepared(&self) -> Prepared {
-        let [_, _, name, weights, cache, id, tp, dp, kind, seqs, ..] = self.fields[..] else {
+        let [_, _, name, weights, cache, id, tp, dp, pp, kind, seqs, ..] = self.fields[..] else {
             panic!("a short row");
         };
-        let (tp, dp) = (tp.parse().expect("tp"), dp.parse().expect("dp"));
-        let (input, output) = (self.number(10) as u64, self.number(11) as u64);
+        let size = |text: &str| text.parse().expect("a size");
+        let (input, output) = (self.number(11) as u64, self.number(12) as u64);
         let parallel = Parallel {
-            tensor_parallel_size: tp,
-            pipeline_parallel_size: 1,
-            attention_data_parallel_size: dp,
+            tensor_parallel_size: size(tp),
+            pipeline_parallel_size: size(pp),
+            attention_data_parallel_size: size(dp),
         };
         let model = model(name);
         let weights = stored(name, weights);
         let at = |seqs| SpeedInputs::new(&model, &weights, formats(cache), gpu(id), parallel, seqs);
         let num_seqs = || seqs.parse().expect("seqs");
-        let (inputs, what) = match kind {
-            "step" => (at(num_seqs()), What::Step),
-            "first" => (at(1), What::First),
-            "served" => (at(num_seqs()), What::PerToken),
+        let parts = match kind {
+            "step" => vec![(at(num_seqs()), What::Step)],
+            "first" => vec![(at(1), What::First)],
+            "served" => vec![(at(num_seqs()), What::PerToken)],
             // Tokens per second turn into ms per token, so that all rows compare times.
             "batch" => {
-                let tokens = self.number(9) * output as f64;
-                (at(num_seqs()), What::Total(f64::from(tp) / tokens))
+                let tokens = self.number(10) * output as f64;
+                let gpus = f64::from(parallel.tensor_parallel_size);
+                vec![(at(num_seqs()), What::Total(gpus / tokens))]
             }
+            // A run of so many requests: full machines one after another, then what is left.
             "load" => {
-                let inputs = at(load(&model, &at(1), gpu(id), input + output, dp));
-                let tokens = inputs.num_seqs as f64 * output as f64;
-                (inputs, What::Total(1.0 / tokens))
+                let requests = self.number(13) as u64;
+                let at_once = load(&model, &at(1), gpu(id), input + output).min(requests);
+                let tokens = requests as f64 * output as f64;
+                let full = (requests / at_once) as f64;
+                let mut parts = vec![(at(at_once), What::Total(full / tokens))];
+                if !requests.is_multiple_of(at_once) {
+                    parts.push((at(requests % at_once), What::Total(1.0 / tokens)));
+                }
+                parts
             }
             other => panic!("unknown kind {other}"),
         };
         Prepared {
-            inputs,
-            what,
+            parts,
             input,
             output,
             measured: self.measured(),
@@ -629,9 +647,9 @@ impl Row<'_> {
 
     /// The measurement as ms.
     fn measured(&self) -> f64 {
-        match self.fields[8] {
-            "batch" | "load" => 1e3 / self.number(12),
-            _ => self.number(12),
+        match self.fields[9] {
+            "batch" | "load" => 1e3 / self.number(14),
+            _ => self.number(14),
         }
     }
 }
@@ -647,8 +665,7 @@ enum What {
 
 /// A row with all that does not depend on constants.
 struct Prepared {
-    inputs: SpeedInputs,
-    what: What,
+    parts: Vec<(SpeedInputs, What)>,
     input: u64,
     output: u64,
     measured: f64,
@@ -662,13 +679,19 @@ impl Prepared {
             thinking: self.output,
             ..RequestTokens::default()
         };
-        let request = || request_speed(&self.inputs, constants, tokens);
-        match self.what {
-            What::Step => decode_step_seconds(&self.inputs, constants, self.input).times(1e3),
-            What::First => prefill_seconds(&self.inputs, constants, 0, self.input, 1).times(1e3),
-            What::PerToken => request().per_output_token.times(1e3),
-            What::Total(factor) => request().total.times(1e3 * factor),
-        }
+        let part = |(inputs, what): &(SpeedInputs, What)| {
+            let request = || request_speed(inputs, constants, tokens);
+            match what {
+                What::Step => decode_step_seconds(inputs, constants, self.input).times(1e3),
+                What::First => prefill_seconds(inputs, constants, 0, self.input, 1).times(1e3),
+                What::PerToken => request().per_output_token.times(1e3),
+                What::Total(factor) => request().total.times(1e3 * factor),
+            }
+        };
+        self.parts
+            .iter()
+            .map(part)
+            .fold(Estimate::default(), |sum, part| sum + part)
     }
 
     /// How far the measurement is from the estimate.
@@ -684,9 +707,9 @@ const CHOSEN: [&str; 8] = [
     "fp4_efficiency",
     "moe_compute_factor",
     "other_vendor_factor",
+    "prefill_layer_us",
     "sequence_us",
     "fast_link_gbps",
-    "tensor_parallel_layer_us",
 ];
 
 /// Chooses these constants anew, with the others as they are: one after the other to the least mean error of `rows`.
@@ -695,7 +718,7 @@ fn fitted(rows: &[&Prepared]) -> SpeedConstants {
     let mut best = SpeedConstants::default();
     for (name, value) in CHOSEN
         .into_iter()
-        .zip([0.5, 0.5, 0.5, 0.5, 0.7, 20.0, 100.0, 10.0])
+        .zip([0.5, 0.5, 0.5, 0.5, 0.7, 30.0, 20.0, 100.0])
     {
         assert!(best.set(name, value), "{name}");
     }
@@ -703,7 +726,7 @@ fn fitted(rows: &[&Prepared]) -> SpeedConstants {
         rows.iter().map(|row| row.log(constants).abs()).sum()
     };
     let mut least = error(&best);
-    for factor in [1.5, 1.2, 1.1, 1.05] {
+    for factor in [1.5, 1.1] {
         for name in CHOSEN {
             for factor in [factor, 1.0 / factor] {
                 loop {
@@ -714,7 +737,8 @@ fn fitted(rows: &[&Prepared]) -> SpeedConstants {
                     } else {
                         least
                     };
-                    if least <= now || (name.ends_with("efficiency") && 1.0 < value) {
+                    // A constant that hardly any row depends on would wander on for ever.
+                    if 0.9998 * least <= now || (name.ends_with("efficiency") && 1.0 < value) {
                         break;
                     }
                     (best, least) = (next, now);
@@ -725,13 +749,21 @@ fn fitted(rows: &[&Prepared]) -> SpeedConstants {
     best
 }
 
-/// Sequences that run at maximum load: what 95 % of the memory beside weights and 4 GiB holds, 2,048 a rank at most.
-fn load(model: &ModelConfig, inputs: &SpeedInputs, gpu: &Gpu, tokens: u64, dp: u32) -> u64 {
+/// Sequences that run at maximum load: what 95 % of the memory beside weights and 4 GiB holds, 2,048 a rank and stage at
+/// most.
+fn load(model: &ModelConfig, inputs: &SpeedInputs, gpu: &Gpu, tokens: u64) -> u64 {
+    let Parallel {
+        pipeline_parallel_size: stages,
+        attention_data_parallel_size: groups,
+        ..
+    } = inputs.parallel;
+    // Bytes of the inputs are those of all stages together.
     let held = inputs.weight_bytes + inputs.routed_expert_bytes;
-    let pool = (gpu.visible().0 as f64 - held - 4.0 * GIB as f64) * 0.95;
+    let memory = (gpu.visible().0 as f64 - 4.0 * GIB as f64) * f64::from(stages);
+    let pool = (memory - held) * 0.95;
     assert!(0.0 < pool, "{} does not fit", model.name);
-    let per_seq = inputs.cache_bytes.at(tokens as f64) / f64::from(dp);
-    ((pool / per_seq) as u64).clamp(1, 2048 * u64::from(dp))
+    let per_seq = inputs.cache_bytes.at(tokens as f64) / f64::from(groups);
+    ((pool / per_seq) as u64).clamp(1, 2048 * u64::from(groups))
 }
 
 /// Median and 90th percentile of `|ln(measured / estimated)|` as percentages, and the share within a factor 1.5.
@@ -758,16 +790,28 @@ a bound. All rows are times in milliseconds: of a decode step (`step`), to the f
 full server (`served`), or one output token of the whole machine, the inverse of its throughput, for a static batch
 (`batch`, of one GPU's share) and at maximum load (`load`, with as many sequences as fit).
 
-The efficiencies of matrix products, the time per sequence, the link speed and the overlap were chosen on the rows of this
-page; the memory efficiency and the times per layer on 1,829 serving runs that are not on it. So this table says how well
-the rows are fitted, and the next one how well rows are foretold.
+The memory efficiency and the times per layer and per doubling of GPUs are those of a fit on 1,829 serving runs that are not
+on this page (H100, H200 and B200; vLLM, TensorRT-LLM and SGLang; 2 to 512 users). The other constants were chosen on the
+rows of this page, so that for such serving runs the estimates also stay near that fit's. So this table says how well the
+rows are fitted, and the next one how well rows are foretold.
+";
+
+const EXPLAINED: &str = "
+*Not foretold* are rows of which the estimate knows that it is too fast, and which are no part of *all*: mixtures of experts on
+MI300X, and DeepSeek R1 in the first months after its release (2025-03), when engines ran without the kernels for its
+attention and experts that they have today.
+
+Ratios above 1.7 among static batches are models with few KV heads and long outputs: Llama 2 70B and Falcon 180B on
+TensorRT-LLM 0.6.1, before its kernel for grouped heads (XQA, 2024-01), Falcon 180B and Mistral 7B on 0.9, which that kernel
+probably did not serve. int4 weights of gpt-fast take 1.6 times the estimate (its authors report 42 % of the bandwidth), and
+Mixtral in bf16 on A100 half of it.
 ";
 
 const LEFT_OUT: &str = "
 ## Left out, then estimated
 
 Each model in turn, then each GPU and each set, is left out: the constants that were chosen on this page are chosen anew
-without its rows, beginning far from their defaults, and its rows are estimated with them.
+without its rows (on every third of the others, beginning far from their defaults), and its rows are estimated with them.
 
 | left out | groups | rows | median error | 90th percentile | within a factor 1.5 |
 | --- | --- | --- | --- | --- | --- |
@@ -784,7 +828,7 @@ fn left_out(rows: &[Row], column: usize, name: &str) -> String {
             .iter()
             .zip(&prepared)
             .partition(|(row, _)| row.fields[column] == group);
-        let kept: Vec<&Prepared> = kept.into_iter().map(|(_, row)| row).collect();
+        let kept: Vec<&Prepared> = kept.into_iter().map(|(_, row)| row).step_by(3).collect();
         let constants = fitted(&kept);
         out.into_iter()
             .map(|(_, row)| row.log(&constants))
@@ -825,11 +869,24 @@ fn measured_against_estimated() {
     let mut page = INTRO.to_owned();
     let mut table = String::new();
     let mut all = Vec::new();
+    let mut unclaimed = String::new();
     let mut summary = String::from(
         "\n| set | rows | median error | 90th percentile | within a factor 1.5 |\n| --- | --- | --- | --- | --- |\n",
     );
-    let sets = ["varied", "gpt-fast", "first", "batch", "load"];
-    for set in sets {
+    // Every set, and whether the estimate claims to hold for it.
+    let sets = [
+        ("varied", true),
+        ("gpt-fast", true),
+        ("first", true),
+        ("first 0.9", true),
+        ("batch", true),
+        ("batch 0.9", true),
+        ("load", true),
+        ("pipeline", true),
+        ("served", true),
+        ("not foretold", false),
+    ];
+    for (set, is_claimed) in sets {
         let _ = writeln!(
             table,
             "\n## {set}\n\n| # | model | weights, cache | GPU | kind | seqs | in/out | measured | estimated | ratio | roof ratio | source |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
@@ -838,6 +895,7 @@ fn measured_against_estimated() {
         for row in rows.iter().filter(|row| row.fields[0] == set) {
             let (measured, estimate) = (row.measured(), row.prepared().estimate(&constants));
             let f = &row.fields;
+            let gpus = row.number(6) * row.number(8);
             let _ = writeln!(
                 table,
                 "| {} | {} | {}, {} | {} × {} | {} | {} | {}/{} | {:.4} | {:.4} | {:.2} | {:.2} | {} |",
@@ -845,28 +903,35 @@ fn measured_against_estimated() {
                 f[2],
                 f[3],
                 f[4],
-                f[6],
+                gpus,
                 f[5],
-                f[8],
                 f[9],
                 f[10],
                 f[11],
+                f[12],
                 measured,
                 estimate.likely,
                 measured / estimate.likely,
                 measured / estimate.roofline,
-                f[13],
+                f[15],
             );
             logs.push((measured / estimate.likely).ln());
         }
-        all.extend(logs.clone());
+        if is_claimed {
+            all.extend(logs.clone());
+        }
         let (median, ninety, within) = errors(logs.clone());
         let line = format!(
             "| {set} | {} | {median:.0} % | {ninety:.0} % | {within:.0} % |",
             logs.len()
         );
         println!("{line}");
-        let _ = writeln!(summary, "{line}");
+        let lines = if is_claimed {
+            &mut summary
+        } else {
+            &mut unclaimed
+        };
+        let _ = writeln!(lines, "{line}");
         if set == "varied" {
             assert!(median <= 15.0, "median error of {set}: {median:.1} %");
             assert!(
@@ -882,13 +947,20 @@ fn measured_against_estimated() {
     );
     println!("{line}");
     let _ = writeln!(summary, "{line}");
-    assert_eq!(all.len(), rows.len(), "a row belongs to no set");
+    let is_known = |row: &Row| sets.iter().any(|(set, _)| *set == row.fields[0]);
+    assert!(rows.iter().all(is_known), "a row belongs to no set");
     assert!(median <= 15.0, "median error: {median:.1} %");
     assert!(90.0 <= within, "within a factor 1.5: {within:.1} %");
     page += &summary;
+    page += &unclaimed;
+    page += EXPLAINED;
     page += LEFT_OUT;
+    let claimed: Vec<Row> = rows
+        .into_iter()
+        .filter(|row| sets.contains(&(row.fields[0], true)))
+        .collect();
     for (column, name) in [(2, "a model"), (5, "a GPU"), (0, "a set")] {
-        let line = left_out(&rows, column, name);
+        let line = left_out(&claimed, column, name);
         println!("{line}");
         let _ = writeln!(page, "{line}");
     }

@@ -23,7 +23,7 @@
 //! `index.html` names files as if it stood in `dist/` and nothing were hashed (`"./style.css"`,
 //! `'./pkg/kvscope.js'`, in quotes); those names are replaced. It must hold the line
 //! `<!-- xtask:head -->` before its first script, stylesheet and icon: the Content-Security-Policy
-//! and the preloads of the module are put there. Inline scripts are allowed (their hashes are put
+//! is put there. Inline scripts are allowed (their hashes are put
 //! into the policy); inline styles, `style` attributes and event attributes are not.
 //! Stylesheets and scripts in `www/` must not refer to a file that `index.html` refers to.
 //!
@@ -152,6 +152,7 @@ impl Site {
         let page_files = site.add_pkg(modules)?;
         let mut names = vec![
             ("pkg/kvscope.js".to_owned(), page_files.entry.clone()),
+            ("pkg/page.js".to_owned(), page_files.js.clone()),
             ("pkg/page_bg.wasm".to_owned(), page_files.wasm.clone()),
         ];
         let frame_name = hashed("pkg/frame.js", frame.as_bytes());
@@ -172,7 +173,7 @@ impl Site {
                 site.files.insert(name, bytes);
             }
         }
-        let html = page(&html, &names, &page_files)?;
+        let html = page(&html, &names)?;
         site.files.insert("index.html".into(), html.into_bytes());
         let PageFiles { entry, js, wasm } = page_files;
         site.first_use
@@ -301,7 +302,7 @@ fn js_without_comments(js: &str) -> String {
 }
 
 /// The page with its names replaced and its head filled in.
-fn page(html: &str, names: &[(String, String)], files: &PageFiles) -> Result<String> {
+fn page(html: &str, names: &[(String, String)]) -> Result<String> {
     const MARK: &str = "<!-- xtask:head -->";
     let mut html = html.to_owned();
     for (name, hashed) in names {
@@ -322,13 +323,8 @@ fn page(html: &str, names: &[(String, String)], files: &PageFiles) -> Result<Str
         );
     }
     let policy = policy(&html)?;
-    let PageFiles { entry, js, .. } = files;
-    let preloads = format!(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
-         <link rel=\"modulepreload\" href=\"./{entry}\">\n\
-         <link rel=\"modulepreload\" href=\"./{js}\">"
-    );
-    Ok(html.replacen(MARK, &preloads, 1))
+    let meta = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">");
+    Ok(html.replacen(MARK, &meta, 1))
 }
 
 /// The Content-Security-Policy of `html`: nothing but what lies beside it, and its own scripts.
@@ -550,12 +546,7 @@ mod tests {
             ("pkg/kvscope.js", "pkg/kvscope-3.js"),
         ];
         let names = names.map(|(name, hashed)| (name.to_owned(), hashed.to_owned()));
-        let files = PageFiles {
-            entry: "pkg/kvscope-3.js".to_owned(),
-            js: "pkg/page-4.js".to_owned(),
-            wasm: "pkg/page_bg-4.wasm".to_owned(),
-        };
-        page(html, &names, &files)
+        page(html, &names)
     }
 
     #[test]
@@ -580,8 +571,6 @@ mod tests {
             "<script src='./boot-2.js'></script>",
             "<script>import './pkg/kvscope-3.js';</script>",
             "script-src 'self' 'wasm-unsafe-eval' 'sha256-0mmZTT19OVSIsk5XuWSZ7eEJnkKHRJGMQgZgpjnlZTc=';",
-            "<link rel=\"modulepreload\" href=\"./pkg/kvscope-3.js\">",
-            "<link rel=\"modulepreload\" href=\"./pkg/page-4.js\">",
         ] {
             assert!(html.contains(part), "{part} is not in\n{html}");
         }

@@ -256,6 +256,12 @@ impl StepTime {
         let (machine, sampled) = (&self.machine, load.sampled as f64);
         let part = 1.0 / f64::from(self.stages);
         let passes = load.passes.max(1) as f64;
+        // More tokens than sequences: some are a prompt's.
+        let prefill = if load.seqs < load.tokens {
+            machine.seconds_per_prefill
+        } else {
+            0.0
+        };
         Steps {
             kinds: &self.rows,
             machine,
@@ -267,7 +273,8 @@ impl StepTime {
                 + self.operations_per_sample * sampled,
             part,
             added: machine.added(tokens * part, sampled * part)
-                + machine.seconds_per_step * (passes - 1.0),
+                + machine.seconds_per_step * (passes - 1.0)
+                + prefill * passes,
         }
     }
 }

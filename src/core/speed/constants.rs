@@ -71,36 +71,39 @@ constants! {
     memory_efficiency = 0.8, 0.1 to 1.0 "",
         "Share of the memory bandwidth on the data sheet that a step reaches.",
         "fit on 1,829 serving runs (H100, H200, B200; 6 models; vLLM, TensorRT-LLM, SGLang); NVIDIA aiconfigurator uses 0.8 too";
-    bf16_efficiency = 0.7, 0.05 to 1.0 "",
+    bf16_efficiency = 0.66, 0.05 to 1.0 "",
         "Share of the dense bf16 peak that matrix products reach.",
-        "fit on TensorRT-LLM performance.md (A100, 2023); all such rows are in docs/measured.md";
-    fp8_efficiency = 0.52, 0.05 to 1.0 "",
+        "fit on TensorRT-LLM performance.md (A100, 2023 and 2024); all such rows are in docs/measured.md";
+    fp8_efficiency = 0.48, 0.05 to 1.0 "",
         "Share of the dense fp8 peak that matrix products reach.",
-        "fit on TensorRT-LLM perf-overview.md (H100, H200, 2025)";
-    fp4_efficiency = 0.4, 0.05 to 1.0 "",
+        "fit on TensorRT-LLM performance.md and perf-overview.md (H100, H200, 2023 to 2025)";
+    fp4_efficiency = 0.39, 0.05 to 1.0 "",
         "Share of the dense fp4 peak that matrix products reach.",
         "fit on TensorRT-LLM perf-overview.md (B200, GB200, 2025)";
-    moe_compute_factor = 0.4, 0.05 to 1.0 "",
+    moe_compute_factor = 0.38, 0.05 to 1.0 "",
         "What mixtures of experts reach of the shares above, because each expert sees few tokens.",
         "fit on TensorRT-LLM perf-overview.md (Qwen3-235B-A22B, Qwen3-30B-A3B)";
-    other_vendor_factor = 0.75, 0.1 to 1.0 "",
+    other_vendor_factor = 0.62, 0.1 to 1.0 "",
         "What GPUs of other makers than NVIDIA reach of all shares above.",
-        "six rows: gpt-fast on MI250, llama.cpp on RX 7900 XTX; weak";
-    layer_us = 28.0, 0.0 to 1000.0 "µs",
+        "fit on vLLM on MI300X (Llama 3.1 70B and 405B, 2024 and 2025); gpt-fast on MI250 and llama.cpp on RX 7900 XTX want 0.7 to 0.8; experts on MI300X are slower still";
+    layer_us = 30.0, 0.0 to 1000.0 "µs",
         "Time that each layer adds to a step: launches and small kernels.",
-        "30 in the fit on 1,829 serving runs, groups of which want 10 to 120; 2 less since sequences are counted apart";
-    moe_layer_us = 28.0, 0.0 to 1000.0 "µs",
+        "fit on 1,829 serving runs, groups of which want 10 to 120";
+    moe_layer_us = 30.0, 0.0 to 1000.0 "µs",
         "Time that a layer with experts adds further.",
-        "30 in the fit on 1,829 serving runs; 2 less since sequences are counted apart";
-    tensor_parallel_layer_us = 16.0, 0.0 to 1000.0 "µs",
+        "fit on 1,829 serving runs";
+    tensor_parallel_layer_us = 20.0, 0.0 to 1000.0 "µs",
         "Time that each layer adds for each doubling of the GPUs that share it.",
-        "20 in the fit on 1,829 serving runs, TP 1 to 8; 4 less since the link is counted apart";
-    sequence_us = 10.0, 0.0 to 1000.0 "µs",
+        "fit on 1,829 serving runs, TP 1 to 8";
+    prefill_layer_us = 70.0, 0.0 to 1000.0 "µs",
+        "Time that each layer adds further to a step with tokens of a prompt: its kernels are launched one by one.",
+        "fit on TensorRT-LLM performance.md 0.5 and 0.9 (prompts of 128 tokens)";
+    sequence_us = 5.0, 0.0 to 1000.0 "µs",
         "Time that each sequence adds to a step: scheduling, sampling, detokenizing.",
-        "fit on TensorRT-LLM perf-overview.md, batches to 2,048; GB200 wants more";
-    fast_link_gbps = 170.0, 1.0 to 2000.0 "GB/s",
+        "fit on TensorRT-LLM perf-overview.md, batches to 2,048, and on the 1,829 serving runs, which want less; GB200 wants more";
+    fast_link_gbps = 250.0, 1.0 to 2000.0 "GB/s",
         "Speed at which GPUs on NVLink or the like add up their results.",
-        "fit on TensorRT-LLM perf-overview.md (Llama 405B on 8 GPUs)";
+        "fit on TensorRT-LLM perf-overview.md (Llama 405B on 8 GPUs); 150 to 400 fit nearly as well";
     slow_link_gbps = 15.0, 1.0 to 2000.0 "GB/s",
         "The same over PCIe.",
         "from memory, unverified";

@@ -285,6 +285,8 @@ pub struct Machine {
     pub overlap_power: f64,
     /// Seconds that each step adds.
     pub seconds_per_step: f64,
+    /// Seconds that each step with tokens of a prompt adds further.
+    pub seconds_per_prefill: f64,
     /// Seconds that each sequence adds that gets a token.
     pub seconds_per_sequence: f64,
     /// Seconds that each token adds: what ranks exchange.
@@ -301,19 +303,14 @@ impl Machine {
             seconds_per_operation: idle.per_operation / idle.compute_efficiency,
             overlap_power: idle.power,
             seconds_per_step: idle.added,
+            seconds_per_prefill: prefill_layers_seconds(inputs, constants),
             seconds_per_sequence: step(0.0, 1.0).added - idle.added,
             seconds_per_token: step(1.0, 0.0).added - idle.added,
         }
     }
 
-    /// A step that reads `bytes` on one rank and does `operations`, with `tokens` tokens of which `sampled` are followed by
-    /// a new one.
-    pub fn seconds(&self, bytes: f64, operations: f64, tokens: f64, sampled: f64) -> f64 {
-        self.overlapped(bytes, operations) + self.added(tokens, sampled)
-    }
-
-    /// Of [`Self::seconds`] those of reading and computing.
-    pub(crate) fn overlapped(&self, bytes: f64, operations: f64) -> f64 {
+    /// Seconds of a step that reads `bytes` on one rank and does `operations`, but for those that are added.
+    pub fn overlapped(&self, bytes: f64, operations: f64) -> f64 {
         overlap(
             bytes * self.seconds_per_byte,
             operations * self.seconds_per_operation,
@@ -321,12 +318,17 @@ impl Machine {
         )
     }
 
-    /// Of [`Self::seconds`] those that nothing hides.
-    pub(crate) fn added(&self, tokens: f64, sampled: f64) -> f64 {
+    /// Seconds that nothing hides of a step with `tokens` tokens of which `sampled` are followed by a new one.
+    pub fn added(&self, tokens: f64, sampled: f64) -> f64 {
         self.seconds_per_step
             + sampled * self.seconds_per_sequence
             + tokens * self.seconds_per_token
     }
+}
+
+/// Seconds that the layers add further to a step with tokens of a prompt.
+fn prefill_layers_seconds(inputs: &SpeedInputs, constants: &SpeedConstants) -> f64 {
+    inputs.num_hidden_layers * constants.prefill_layer_us * 1e-6
 }
 
 /// One decode step in which every sequence has `context_tokens` tokens, the new one included.
@@ -411,7 +413,9 @@ pub fn prefill_seconds(
     let first = cached_tokens as f64 + new_tokens as f64 / chunks_per_seq;
     let read =
         chunks_per_seq * (inputs.cache_bytes.at(first) + inputs.cache_bytes.at(end as f64)) / 2.0;
-    let times = Step::new(inputs, constants, tokens / chunks, seqs / chunks).times(
+    let mut step = Step::new(inputs, constants, tokens / chunks, seqs / chunks);
+    step.added += prefill_layers_seconds(inputs, constants);
+    let times = step.times(
         inputs.seqs_per_rank(seqs) * read / chunks,
         seqs * inputs.prefill_attention.sum(cached_tokens, end) / chunks,
     );

@@ -50,6 +50,7 @@ pub(super) fn step_time() -> StepTime {
             seconds_per_operation: 1e-3,
             overlap_power: 2.0,
             seconds_per_step: 0.01,
+            seconds_per_prefill: 0.004,
             seconds_per_sequence: 1e-4,
             seconds_per_token: 1e-5,
         },

@@ -60,6 +60,7 @@ fn step_time(constants: &Constants) -> StepTime {
         memory_efficiency: constants.memory_efficiency,
         bf16_efficiency: constants.compute_efficiency,
         layer_us: 1000.0 * constants.step_ms / model.num_hidden_layers() as f64,
+        prefill_layer_us: 0.0,
         sequence_us: 0.0,
         overlap_power: 100.0,
         ..SpeedConstants::default()
