@@ -679,13 +679,15 @@ export interface SimulationSettings {
   seed?: number;
   /** The run beside it: `none`, `thinking:2` (the default), `policy:…`, `gpu:…`. */
   versus?: string;
-  /** CSV with a header or JSON lines, or `arrival:prompt:thinking:answer;…`. */
-  trace?: string;
+  /** A table with a header or JSON, as `docs/serving.md` says, or `arrival:prompt:thinking:answer;…`. */
+  trace?: string | object[];
 }
 
 /** What the simulator tells. */
 export interface Simulation {
   runs: { name: string; scenario: Scenario; report: ServeReport }[];
+  /** How a trace that was given as text was read: its requests, the unit of its arrivals, what was left out. */
+  trace: string | null;
   errors: FieldError[];
 }
 

@@ -225,13 +225,15 @@ pub fn presets() -> Result<JsValue, JsError> {
 }
 
 /// Many requests on the scenario's server, and beside them the same with one thing changed. The settings are those of a link
-/// whose keys begin with `serve.`, without that, over those that a link has; a trace may also be its text, CSV or JSON lines.
+/// whose keys begin with `serve.`, without that, over those that a link has; a trace may also be its text, a table or JSON, or a
+/// list of objects.
 #[wasm_bindgen(js_name = simulate, skip_typescript)]
 pub fn simulate(scenario_or_link: JsValue, settings: JsValue) -> Result<JsValue, JsError> {
     let text = &ENGLISH;
     let (scenario, mut errors) = read_scenario(&scenario_or_link)?;
     let mut settings_of = read_settings(&scenario_or_link);
     let mut wrong = Vec::new();
+    let mut trace_said = None;
     if let Value::Object(object) = to_json(&settings)? {
         for (key, value) in object {
             let value = match value {
@@ -242,8 +244,9 @@ pub fn simulate(scenario_or_link: JsValue, settings: JsValue) -> Result<JsValue,
                 }
             };
             if key == "trace" && value.contains(['\n', ',']) {
-                let rows = trace::read(&value).map_err(|error| serve_error(&error))?;
-                settings_of.study.trace = Arc::new(rows);
+                let trace = trace::read(&value).map_err(|error| serve_error(&error))?;
+                trace_said = Some(runs::trace(&trace, text));
+                settings_of.study.trace = Arc::new(trace.rows);
                 continue;
             }
             let taken = match settings::get(&format!("serve.{key}")) {
@@ -269,7 +272,7 @@ pub fn simulate(scenario_or_link: JsValue, settings: JsValue) -> Result<JsValue,
             json!({ "field": error.key, "given": error.given, "message": setting::error(error, text) })
         }));
     }
-    from_value(&json!({ "runs": res, "errors": all }))
+    from_value(&json!({ "runs": res, "trace": trace_said, "errors": all }))
 }
 
 fn serve_error(error: &ServeError) -> JsError {

@@ -67,6 +67,72 @@ pub(crate) async fn many_requests(page: &Page<'_>) -> Result<()> {
     .await
 }
 
+/// A pasted trace says how it was read, which the reader may correct; what is none says why; a dropped file is read likewise.
+pub(crate) async fn traces(page: &Page<'_>) -> Result<()> {
+    page.open("").await?;
+    show(page, "serve").await?;
+    page.shows("serve-metrics", "8,000 thinking tokens").await?;
+    let paste = |text: &str| {
+        format!(
+            "(() => {{ const field = document.querySelector('[data-testid=serve-trace]');
+                field.closest('details').open = true;
+                field.value = {};
+                field.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()",
+            serde_json::Value::from(text)
+        )
+    };
+    let unit = "document.querySelector('[data-testid=serve-trace-unit]')";
+    let mooncake = "{\"timestamp\": 0, \"input_length\": 6758, \"output_length\": 500, \"hash_ids\": [0, 1]}\n{\"timestamp\": 30000, \"input_length\": 7322, \"output_length\": 490, \"hash_ids\": [0, 2]}\n";
+    page.eval(&paste(mooncake)).await?;
+    page.shows("serve-trace-note", "2 requests over 30 s. Arrivals were read as milliseconds: the columns are those of Mooncake's traces.")
+        .await?;
+    page.until("location.hash.includes('serve.trace=0:6758:0:500;30:7322:0:490')")
+        .await?;
+    page.until(
+        "document.querySelector('[data-testid=serve-metrics]').textContent.includes('finished2')",
+    )
+    .await?;
+    page.until(&format!(
+        "{unit}.checkVisibility() && {unit}.value === 'ms'"
+    ))
+    .await?;
+    page.eval(&format!(
+        "({unit}.value = 's', {unit}.dispatchEvent(new Event('change', {{ bubbles: true }})))"
+    ))
+    .await?;
+    page.shows(
+        "serve-trace-note",
+        "Arrivals were read as seconds: you said so.",
+    )
+    .await?;
+    page.until("location.hash.includes('serve.trace=0:6758:0:500;30000:7322:0:490')")
+        .await?;
+    page.eval(&paste("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n"))
+        .await?;
+    page.shows("serve-trace-note", "Arrivals are dates with times.")
+        .await?;
+    page.until(&format!("!{unit}.checkVisibility()")).await?;
+    page.eval(&paste("arrival,prompt,answer\n0,many,2\n"))
+        .await?;
+    page.shows(
+        "serve-trace-note",
+        "line 2 of the trace: \"many\" is not a number",
+    )
+    .await?;
+    let file = std::env::temp_dir().join(format!("kvscope-trace-{}.csv", std::process::id()));
+    std::fs::write(
+        &file,
+        "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,472,18,490,Conversation log\n45,GPT-4,300,0,300,API log\n65,GPT-4,417,276,693,API log\n",
+    )?;
+    page.drop_file("serve-trace", &file).await?;
+    page.shows(
+        "serve-trace-note",
+        "2 requests over 1 min. Arrivals were read as seconds: nothing in the trace says another unit. Without prompt or output, 1 more request was left out.",
+    )
+    .await?;
+    Ok(std::fs::remove_file(&file)?)
+}
+
 /// A scenario that does not fit is mended by a button, and the page follows.
 pub(crate) async fn fixed_by_a_button(page: &Page<'_>) -> Result<()> {
     page.open("#v=1&num_seqs=200&tensor_parallel_size=4")

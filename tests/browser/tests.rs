@@ -18,7 +18,7 @@ use crate::learn::{
     predict_by_link, typical_requests, words_find_their_place,
 };
 use crate::page::Page;
-use crate::requests::{fixed_by_a_button, many_requests, price_and_turns};
+use crate::requests::{fixed_by_a_button, many_requests, price_and_turns, traces};
 use crate::tools::{tools_see_trouble, tools_use_real_events};
 
 type Test = for<'a> fn(&'a Page<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
@@ -62,6 +62,7 @@ pub(crate) const ALL: &[(&str, Test)] = table![
     fixed_by_a_button,
     price_and_turns,
     many_requests,
+    traces,
     link_opened_changed_reloaded,
     broken_link,
     nothing_is_fetched_after_loading,

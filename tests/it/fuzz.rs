@@ -1,4 +1,4 @@
-//! Broken input, very much of it: configurations, GGUF headers, logs, links and files of any kind. Whatever they are, there
+//! Broken input, very much of it: configurations, GGUF headers, logs, links, traces and files of any kind. Whatever they are, there
 //! is no panic, no hang and no memory without bound.
 //!
 //! `KVSCOPE_FUZZ` says how many executions each target gets; the README has the command for a million. The inputs follow
@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::gguf::writer::{File, V};
 use super::gguf::{SAME, read};
+use super::serve::traces::is_a_trace_or_an_error;
 
 /// Executions of each target unless the variable says otherwise: few, for every day.
 const EVERY_DAY: u64 = 300;
@@ -488,6 +489,25 @@ fn files_of_any_kind() {
         if let Some(scenario) = read.scenario {
             report(&scenario);
         }
+        (input, is_understood)
+    });
+}
+
+#[test]
+fn traces() {
+    let bases: Vec<Vec<u8>> = [
+        "arrival,prompt,thinking,answer\n0.5,10,20,30\n0.25,1,0,1\n",
+        "TIMESTAMP;ContextTokens;GeneratedTokens\n2024-05-10 00:00:00.009930+00:00;374;44\n2024-05-10T00:00:01,5Z;396;0\n",
+        "# a\nid\tnote\tarrival_ms\tprompt len\toutput_tokens\tanswer tokens\n1\t\"a\"\"\n\t\"\t17\t4.0\t9\t3\n",
+        "{\"timestamp\": 27482, \"input_length\": 6955, \"output_length\": 52, \"hash_ids\": [46, 47]}\n{\"timestamp\": 30535, \"input_length\": \"6472\", \"output_length\": 26, \"hash_ids\": []}\n",
+        "[{\"created\": 1700000000, \"usage\": {\"prompt_tokens\": 5, \"completion_tokens\": 9, \"completion_tokens_details\": {\"reasoning_tokens\": 4}}}]",
+        "{\"requests\": [\n# b\n{\"arrival_time_ns\": 1e9, \"prompt\": 1, \"output\": {}, \"osl\": 2}\n], \"data\": {\"rows\": [[]]}}",
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .to_vec();
+    fuzz("traces", &mut |random| {
+        let input = mutated(&bases, random);
+        let is_understood = is_a_trace_or_an_error(&String::from_utf8_lossy(&input));
         (input, is_understood)
     });
 }

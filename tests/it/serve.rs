@@ -6,4 +6,5 @@ mod oracle;
 mod scenarios;
 mod schedule;
 mod study;
+pub(crate) mod traces;
 mod yardstick;

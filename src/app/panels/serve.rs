@@ -20,7 +20,7 @@ use crate::core::gpus;
 use crate::core::serve::arrivals::Arrivals;
 use crate::core::serve::metrics::ServeReport;
 use crate::core::serve::study::{ArrivalKind, LengthKind, PolicyChoice, Run, Versus};
-use crate::core::serve::trace::{self, TraceRow};
+use crate::core::serve::trace::{self, Trace, TraceRow, Unit};
 use crate::core::serve::{Progress, ServeError, Simulation};
 use crate::core::settings::{MAX_TRACE_LINK, Settings, get};
 use crate::view::charts;
@@ -457,32 +457,60 @@ fn trace_row(controls: Controls, simulator: Simulator) -> El {
     let state = state();
     let text = &state.text.fleet;
     let note = Cell::new(String::new());
-    let take = move |content: String| match trace::read(&content) {
-        Ok(rows) => {
-            let last = rows.last().map_or(0.0, |row| row.arrival_seconds);
-            let numbers = state.text.numbers();
-            let mut said = fill(
-                &text.serve_trace_read,
-                &[
-                    ("n", &numbers.integer(rows.len() as u64)),
-                    ("time", &numbers.seconds(last)),
-                ],
-            );
-            let rows = Arc::new(rows);
-            simulator.trace.set(rows.clone());
-            controls.change(|settings| {
-                settings.study.trace = rows;
-                settings.study.arrivals = ArrivalKind::Trace;
-                settings.study.lengths = LengthKind::Trace;
-                let in_link = get("serve.trace").map_or(0, |trace| trace.text(settings).len());
-                if MAX_TRACE_LINK < in_link {
-                    said = format!("{said} {}", text.serve_trace_too_long);
-                }
-            });
-            note.set(said);
-        }
-        Err(error) => note.set(said::error(&error, state.text)),
+    // How the trace was read, while its unit may be another one.
+    let open = Cell::new(None::<Arc<Trace>>);
+    let show = move |trace: Trace| {
+        let mut said = said::trace(&trace, state.text);
+        let rows = Arc::new(trace.rows.clone());
+        simulator.trace.set(rows.clone());
+        controls.change(|settings| {
+            settings.study.trace = rows;
+            settings.study.arrivals = ArrivalKind::Trace;
+            settings.study.lengths = LengthKind::Trace;
+            let in_link = get("serve.trace").map_or(0, |trace| trace.text(settings).len());
+            if MAX_TRACE_LINK < in_link {
+                said = format!("{said} {}", text.serve_trace_too_long);
+            }
+        });
+        note.set(said);
+        open.set(trace.is_unit_open().then(|| Arc::new(trace)));
     };
+    let take = move |content: String| match trace::read(&content) {
+        Ok(trace) => show(trace),
+        Err(error) => {
+            note.set(said::error(&error, state.text));
+            open.set(None);
+        }
+    };
+    let read_as = move |event: Event| {
+        let unit = Unit::ALL
+            .into_iter()
+            .find(|unit| unit.id() == event_target_value(&event));
+        if let (Some(unit), Some(trace)) = (unit, open.peek()) {
+            show(trace.read_as(unit));
+        }
+    };
+    let units = Unit::ALL.map(|unit| {
+        let name = said::unit_name(unit, state.text);
+        el("option").attr("value", unit.id()).text(name)
+    });
+    let unit_id = state.id("serve-trace-unit");
+    let unit_row = el("div")
+        .class("row wide")
+        .flag_with("hidden", move || open.get().is_none())
+        .child(
+            el("label")
+                .attr("for", unit_id.clone())
+                .text(&text.serve_trace_read_as),
+        )
+        .child(
+            el("select")
+                .attr("id", unit_id)
+                .testid("serve-trace-unit")
+                .on("change", read_as)
+                .children(units)
+                .value_with(move || open.get().map_or("", |trace| trace.unit.id()).to_owned()),
+        );
     let read = move |file: Option<File>| {
         let Some(file) = file else { return };
         spawn_local(async move {
@@ -494,6 +522,7 @@ fn trace_row(controls: Controls, simulator: Simulator) -> El {
     };
     let clear = move || {
         note.set(String::new());
+        open.set(None);
         simulator.trace.set(Arc::new(Vec::new()));
         controls.change(|settings| {
             let study = &mut settings.study;
@@ -542,7 +571,9 @@ fn trace_row(controls: Controls, simulator: Simulator) -> El {
         .child(
             el("p")
                 .class("message")
+                .testid("serve-trace-note")
                 .attr("role", "status")
                 .text_with(move || note.get()),
         )
+        .child(unit_row)
 }

@@ -92,6 +92,20 @@ pub enum ServeError {
         /// What is wrong with it.
         problem: trace::TraceProblem,
     },
+    /// A request of a trace without lines that cannot be read.
+    TraceRequest {
+        /// The request, from 1.
+        request: u64,
+        /// What is wrong with it.
+        problem: trace::TraceProblem,
+    },
+    /// Arrivals too far apart for the unit in which they were read.
+    TraceSpan {
+        /// Seconds from the first to the last.
+        seconds: f64,
+        /// The unit.
+        unit: trace::Unit,
+    },
 }
 
 /// A server.

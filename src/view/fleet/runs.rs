@@ -4,7 +4,7 @@ use crate::core::scenario::EngineKind;
 use crate::core::serve::metrics::{Percentiles, Point, ServeReport};
 use crate::core::serve::schedulers::tensorrt_llm::CapacityPolicy;
 use crate::core::serve::study::{PolicyChoice, Run};
-use crate::core::serve::trace::TraceProblem;
+use crate::core::serve::trace::{Trace, TraceProblem, Unit, UnitFrom};
 use crate::core::serve::{Progress, Refusal, ServeError};
 use crate::core::setup::Setup;
 use crate::view::fleet::figures;
@@ -188,6 +188,20 @@ pub fn error(error: &ServeError, messages: &Messages) -> String {
                 ("problem", &trace_problem(problem, messages)),
             ],
         ),
+        ServeError::TraceRequest { request, problem } => fill(
+            &text.serve_error_request,
+            &[
+                ("n", &count(*request)),
+                ("problem", &trace_problem(problem, messages)),
+            ],
+        ),
+        ServeError::TraceSpan { seconds, unit } => fill(
+            &text.serve_error_span,
+            &[
+                ("unit", unit_name(*unit, messages)),
+                ("days", &figures(seconds / 86_400.0, messages.numbers())),
+            ],
+        ),
     }
 }
 
@@ -195,8 +209,28 @@ pub fn error(error: &ServeError, messages: &Messages) -> String {
 fn trace_problem(problem: &TraceProblem, messages: &Messages) -> String {
     let (text, numbers) = (&messages.fleet, messages.numbers());
     match problem {
-        TraceProblem::NotJson(error) => fill(&text.serve_error_json, &[("error", error)]),
+        TraceProblem::NotReadable { format, error } => fill(
+            &text.serve_error_format,
+            &[("format", format), ("error", error)],
+        ),
+        TraceProblem::NotAnObject => text.serve_error_object.to_string(),
+        TraceProblem::TooManyCells { given, header } => fill(
+            &text.serve_error_cells,
+            &[
+                ("given", &numbers.integer(*given)),
+                ("n", &numbers.integer(*header)),
+            ],
+        ),
         TraceProblem::NotANumber(given) => fill(&text.serve_error_number, &[("given", given)]),
+        TraceProblem::NotATime(given) => fill(&text.serve_error_time, &[("given", given)]),
+        TraceProblem::ArrivalToldOtherwise => text.serve_error_told_otherwise.to_string(),
+        TraceProblem::PartAboveOutput { part, output } => fill(
+            &text.serve_error_part,
+            &[
+                ("part", &numbers.integer(*part)),
+                ("output", &numbers.integer(*output)),
+            ],
+        ),
         TraceProblem::NotTokens { given, max } => fill(
             &text.serve_error_count,
             &[
@@ -213,6 +247,52 @@ fn trace_problem(problem: &TraceProblem, messages: &Messages) -> String {
             fill(&text.serve_error_many, &[("n", &numbers.integer(*n))])
         }
     }
+}
+
+/// What a unit of arrivals is called.
+pub fn unit_name(unit: Unit, messages: &Messages) -> &str {
+    let text = &messages.fleet;
+    match unit {
+        Unit::Seconds => &text.serve_trace_unit_s,
+        Unit::Milliseconds => &text.serve_trace_unit_ms,
+        Unit::Microseconds => &text.serve_trace_unit_us,
+        Unit::Nanoseconds => &text.serve_trace_unit_ns,
+    }
+}
+
+/// How a trace was read: what it holds, in which unit, and what of it was not taken.
+pub fn trace(trace: &Trace, messages: &Messages) -> String {
+    let (text, numbers) = (&messages.fleet, messages.numbers());
+    let last = trace.rows.last().map_or(0.0, |row| row.arrival_seconds);
+    let read = fill(
+        &text.serve_trace_read,
+        &[
+            ("n", &numbers.integer(trace.rows.len() as u64)),
+            ("time", &numbers.seconds(last)),
+        ],
+    );
+    let unit = |why: &str| {
+        let unit = unit_name(trace.unit, messages);
+        fill(&text.serve_trace_unit, &[("unit", unit), ("why", why)])
+    };
+    let arrivals = match trace.unit_from {
+        UnitFrom::Dates => text.serve_trace_dates.to_string(),
+        UnitFrom::Name => unit(&text.serve_trace_from_name),
+        UnitFrom::Epoch => unit(&text.serve_trace_from_epoch),
+        UnitFrom::Mooncake => unit(&text.serve_trace_from_mooncake),
+        UnitFrom::Bailian => unit(&text.serve_trace_from_bailian),
+        UnitFrom::Nothing => unit(&text.serve_trace_from_nothing),
+        UnitFrom::Reader => unit(&text.serve_trace_from_reader),
+    };
+    let mut said = vec![read, arrivals];
+    if 0 < trace.num_left_out {
+        let n = numbers.integer(trace.num_left_out);
+        said.push(fill(&text.serve_trace_left_out, &[("n", &n)]));
+    }
+    if trace.is_output_split {
+        said.push(text.serve_trace_split.to_string());
+    }
+    said.join(" ")
 }
 
 /// The figures of the runs, side by side.

@@ -13,8 +13,8 @@ use kvscope::core::serve::schedulers::sglang::Sglang;
 use kvscope::core::serve::schedulers::tensorrt_llm::{CapacityPolicy, TensorRtLlm};
 use kvscope::core::serve::schedulers::vllm::Vllm;
 use kvscope::core::serve::step_time::{Load, StepTime};
-use kvscope::core::serve::trace::{self, TraceRow};
-use kvscope::core::serve::{BlockKind, Fate, PoolShape, Refusal, ServeError, Server, Simulation};
+use kvscope::core::serve::trace::TraceRow;
+use kvscope::core::serve::{BlockKind, Fate, PoolShape, Refusal, Server, Simulation};
 use kvscope::core::setup::Setup;
 use kvscope::core::speed::{self, Parallel, SpeedConstants, SpeedInputs};
 use kvscope::view::fleet::runs;
@@ -645,84 +645,6 @@ fn percentiles_by_nearest_rank() {
         );
     }
     assert_eq!(Percentiles::of(Vec::new()), Percentiles::default());
-}
-
-#[test]
-fn traces_are_read() {
-    let row = |arrival_seconds, prompt_tokens, thinking_tokens, answer_tokens| TraceRow {
-        arrival_seconds,
-        prompt_tokens,
-        thinking_tokens,
-        answer_tokens,
-    };
-    let rows = [
-        (
-            "arrival,prompt,thinking,answer\n0.5,10,20,30\n0.25,1,0,1\n",
-            vec![row(0.0, 1, 0, 1), row(0.25, 10, 20, 30)],
-        ),
-        // Other columns, other names, quotes, an empty line and no end of line.
-        (
-            "\u{feff}id,\"input_toks\",output_toks,arrival_time\r\na,\"7\",8,1000.5\r\n\r\nb,9,10,1001.5",
-            vec![row(0.0, 7, 0, 8), row(1.0, 9, 0, 10)],
-        ),
-        (
-            "{\"request_id\": \"x\", \"input_toks\": 3, \"output_toks\": 9, \"reasoning_tokens\": 5, \"arrival_time\": 7}\n",
-            vec![row(0.0, 3, 5, 4)],
-        ),
-    ];
-    for (text, expected) in rows {
-        assert_eq!(trace::read(text), Ok(expected), "{text}");
-    }
-    let wrong = [
-        (
-            "",
-            "there is no trace, or it has no rows; a trace has a line for each request",
-        ),
-        (
-            "arrival,prompt,answer\n",
-            "there is no trace, or it has no rows; a trace has a line for each request",
-        ),
-        (
-            "prompt,answer\n1,2",
-            "line 2 of the trace: a column is missing (one of arrival, arrival_seconds, arrival_time, timestamp)",
-        ),
-        (
-            "arrival,prompt,answer\n0,many,2",
-            "line 2 of the trace: \"many\" is not a number",
-        ),
-        (
-            "arrival,prompt,answer\n0,1,2\n0,-1,2",
-            "line 3 of the trace: -1 is not a number of tokens (a whole number from 0 to 1,048,576)",
-        ),
-        (
-            "arrival,prompt,answer\n0,1.5,2",
-            "line 2 of the trace: 1.5 is not a number of tokens (a whole number from 0 to 1,048,576)",
-        ),
-        (
-            "arrival,prompt,answer\nNaN,1,2",
-            "line 2 of the trace: an arrival is not a finite number of seconds",
-        ),
-        (
-            "arrival,prompt,answer\n0,1,0",
-            "line 2 of the trace: a request needs a prompt token and an output token",
-        ),
-        (
-            "{\"arrival\": 0, \"prompt\": [1], \"answer\": 2}",
-            "line 1 of the trace: \"[1]\" is not a number",
-        ),
-    ];
-    for (text, message) in wrong {
-        let error = trace::read(text).expect_err(text);
-        assert_eq!(runs::error(&error, &ENGLISH), message, "{text}");
-    }
-    let long = format!("arrival,prompt,answer\n{}", "0,1,1\n".repeat(100_001));
-    assert_eq!(
-        trace::read(&long),
-        Err(ServeError::TraceTooLong {
-            given: 100_001,
-            max: 100_000
-        })
-    );
 }
 
 #[test]

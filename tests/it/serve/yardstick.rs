@@ -81,7 +81,9 @@ struct Figures {
 }
 
 fn replay(text: &str, vllm: Vllm, constants: &Constants) -> (Figures, Vec<Record>, u64, u64) {
-    let rows = trace::read(text).unwrap_or_else(|error| panic!("{error:?}"));
+    let rows = trace::read(text)
+        .unwrap_or_else(|error| panic!("{error:?}"))
+        .rows;
     let server = Server {
         scheduler: Scheduler::Vllm(vllm),
         // 2,588 blocks, one of them the null block.
