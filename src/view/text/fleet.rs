@@ -89,7 +89,7 @@ texts! {
         speed_prefill_layer_us_source: "fit on TensorRT-LLM performance.md 0.5 and 0.9 (prompts of 128 tokens)",
         speed_sequence_us_source: "fit on TensorRT-LLM perf-overview.md, batches to 2,048, and on the 1,829 serving runs, which want less; GB200 wants more",
         speed_fast_link_gbps_source: "fit on TensorRT-LLM perf-overview.md (Llama 405B on 8 GPUs); 150 to 400 fit nearly as well",
-        speed_slow_link_gbps_source: "from memory, unverified",
+        speed_slow_link_gbps_source: "fit on 45 rows of TensorRT-LLM on L40S and RTX PRO 6000; 12 fits as well",
         speed_overlap_power_source: "fit on TensorRT-LLM tables; 1.5 to 3 fit nearly as well",
         speed_prefill_chunk_tokens_source: "vLLM and TensorRT-LLM defaults for data-center GPUs",
         speed_range_factor_source: "fit on 1,829 serving runs: 90th percentile of the error 1.49; middle half 1.15",

@@ -88,7 +88,7 @@ pub(super) const FLEET: FleetText = words!(FleetText {
     speed_prefill_layer_us_source: "由 TensorRT-LLM 的 performance.md 0.5 和 0.9 拟合（128 个 token 的提示）",
     speed_sequence_us_source: "由 TensorRT-LLM 的 perf-overview.md（批次最大到 2,048）和 1,829 次服务测试拟合，后者的最佳值更小；GB200 需要更大的值",
     speed_fast_link_gbps_source: "由 TensorRT-LLM 的 perf-overview.md 拟合（8 块 GPU 上的 Llama 405B）；150 到 400 的效果几乎一样好",
-    speed_slow_link_gbps_source: "凭记忆写下，未经核实",
+    speed_slow_link_gbps_source: "由 TensorRT-LLM 在 L40S 和 RTX PRO 6000 上的 45 行拟合；12 同样合适",
     speed_overlap_power_source: "由 TensorRT-LLM 的表格拟合；1.5 到 3 的效果几乎一样好",
     speed_prefill_chunk_tokens_source: "vLLM 和 TensorRT-LLM 在数据中心 GPU 上的默认值",
     speed_range_factor_source: "由 1,829 次服务测试拟合：误差的第 90 百分位是 1.49；居中一半的误差在 1.15 以内",
