@@ -130,7 +130,21 @@ pub(crate) async fn traces(page: &Page<'_>) -> Result<()> {
         "2 requests over 1 min. Arrivals were read as seconds: nothing in the trace says another unit. Without prompt or output, 1 more request was left out.",
     )
     .await?;
-    Ok(std::fs::remove_file(&file)?)
+    std::fs::remove_file(&file)?;
+    let said = page
+        .eval_async(
+            "const kvscope = await import('./pkg/kvscope.js');
+             await kvscope.default();
+             const trace = [{ arrival_ms: 0, isl: 512, osl: 40 }, { arrival_ms: 1500, isl: '512', osl: 40 }];
+             const res = kvscope.simulate({}, { arrivals: 'trace', lengths: 'trace', trace });
+             return `${res.trace} ${res.errors.length} ${res.runs[0].report.num_finished}`;",
+        )
+        .await?;
+    ensure!(
+        said == "2 requests over 1.5 s. Arrivals were read as milliseconds: the column's name says so. 0 2",
+        "{said}"
+    );
+    Ok(())
 }
 
 /// A scenario that does not fit is mended by a button, and the page follows.

@@ -334,6 +334,8 @@ struct Collector {
     /// All requests, also those that were left out.
     n_read: u64,
     n_left_out: u64,
+    /// Lists that may hold requests.
+    n_lists: u64,
     is_output_split: bool,
     /// The line that is read, where there is one for each request.
     line: Option<u64>,

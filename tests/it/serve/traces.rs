@@ -338,7 +338,7 @@ fn what_is_no_trace_is_said() {
         ("# nothing\n\n", empty),
         ("arrival,prompt,answer\n", empty),
         ("[]", empty),
-        ("{\"requests\": []}", "request 1 of the trace: {arrival}"),
+        ("{\"requests\": []}", empty),
         ("prompt,answer\n1,2", "line 1 of the trace: {arrival}"),
         ("0,1,2\n1,2,3", "line 1 of the trace: {arrival}"),
         ("arrival,prompt\n1,2", "line 1 of the trace: {output}"),

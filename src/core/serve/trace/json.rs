@@ -97,17 +97,18 @@ impl<'de> Visitor<'de> for Whole<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         // A list may be all in one line.
         self.0.line = None;
+        self.0.n_lists += 1;
         while list.next_element_seed(Whole(self.0))?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         let mut record = Record::default();
-        let n_before = self.0.n_read;
+        let n_before = self.0.n_lists;
         fields(map, self.0, &mut record)?;
         // An object around a list of requests is none itself.
         let is_request = record.get(Kind::Arrival).is_some() && record.get(Kind::Prompt).is_some();
-        if self.0.n_read != n_before && !is_request {
+        if self.0.n_lists != n_before && !is_request {
             return Ok(());
         }
         self.0.add(&record).map_err(|error| {
