@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::arrivals::{Arrivals, Lengths, Spread, Workload};
 use super::schedulers::Scheduler;
 use super::schedulers::tensorrt_llm::CapacityPolicy;
-use super::trace::TraceRow;
+use super::trace::{self, TraceRow};
 use super::{MAX_CLIENTS, MAX_REQUEST_TOKENS, MAX_REQUESTS, ServeError, Server, Simulation};
 use crate::core::fit;
 use crate::core::gpus::Gpu;
@@ -248,6 +248,10 @@ impl Study {
         let mut res = vec![self.run(first, self.policy, load, 1, constants)];
         let second = match self.versus {
             Versus::Nothing => None,
+            // The same run again.
+            Versus::Thinking(_) if self.has_lengths_of_a_trace() && !trace::thinks(&self.trace) => {
+                None
+            }
             Versus::Thinking(factor) => {
                 let mut longer = with_policy(scenario, self.policy);
                 longer.thinking_tokens = Tokens(longer.thinking_tokens.0.saturating_mul(factor));
@@ -332,9 +336,13 @@ impl Study {
         }
     }
 
+    /// The times of a trace belong to its lengths.
+    fn has_lengths_of_a_trace(&self) -> bool {
+        self.lengths == LengthKind::Trace || self.arrivals == ArrivalKind::Trace
+    }
+
     fn lengths(&self, scenario: &Scenario, factor: u64) -> Lengths {
-        // The times of a trace belong to its lengths.
-        if self.lengths == LengthKind::Trace || self.arrivals == ArrivalKind::Trace {
+        if self.has_lengths_of_a_trace() {
             let longer = |row: &TraceRow| TraceRow {
                 thinking_tokens: row.thinking_tokens.saturating_mul(factor),
                 ..*row

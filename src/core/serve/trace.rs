@@ -100,6 +100,11 @@ impl TraceRow {
     }
 }
 
+/// Whether a request of a trace has thinking tokens.
+pub fn thinks(rows: &[TraceRow]) -> bool {
+    rows.iter().any(|row| 0 < row.thinking_tokens)
+}
+
 /// A unit of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {

@@ -4,7 +4,7 @@ use crate::core::scenario::EngineKind;
 use crate::core::serve::metrics::{Percentiles, Point, ServeReport};
 use crate::core::serve::schedulers::tensorrt_llm::CapacityPolicy;
 use crate::core::serve::study::{PolicyChoice, Run};
-use crate::core::serve::trace::{Trace, TraceProblem, Unit, UnitFrom};
+use crate::core::serve::trace::{Trace, TraceProblem, Unit, UnitFrom, thinks};
 use crate::core::serve::{Progress, Refusal, ServeError};
 use crate::core::setup::Setup;
 use crate::view::fleet::figures;
@@ -291,6 +291,9 @@ pub fn trace(trace: &Trace, messages: &Messages) -> String {
     }
     if trace.is_output_split {
         said.push(text.serve_trace_split.to_string());
+    }
+    if !thinks(&trace.rows) {
+        said.push(text.serve_trace_no_thinking.to_string());
     }
     said.join(" ")
 }

@@ -289,6 +289,7 @@ texts! {
         serve_trace_from_reader: "you said so",
         serve_trace_left_out: "Without prompt or output, {n} more {n?request was|requests were} left out.",
         serve_trace_split: "Output tokens were taken as thinking and answer together.",
+        serve_trace_no_thinking: "It does not tell thinking from answer, so more thinking cannot run beside it.",
         serve_trace_read_as: "Read arrivals as",
         serve_trace_too_long: "The trace is too long for a link: the link holds the settings without it.",
         serve_pick: "Pick a file…",

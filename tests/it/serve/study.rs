@@ -126,6 +126,19 @@ fn a_trace_runs_as_it_says_and_longer() {
     assert_eq!(report(&both[1]).num_finished, 3);
 }
 
+/// Thinking that a trace does not tell cannot be multiplied: the run beside would be the same again.
+#[test]
+fn a_trace_without_thinking_runs_alone() {
+    let trace = [
+        ("serve.trace", "0:100:0:210;2:50:0:20"),
+        ("serve.arrivals", "trace"),
+    ];
+    let beside = |versus| runs(&[trace[0], trace[1], ("serve.versus", versus)]).len();
+    assert_eq!(beside("thinking:2"), 1);
+    assert_eq!(beside("policy:max_utilization"), 2);
+    assert_eq!(runs(&[("serve.versus", "thinking:2")]).len(), 2);
+}
+
 #[test]
 fn without_a_trace_there_is_a_reason() {
     let both = runs(&[("serve.lengths", "trace"), ("serve.versus", "none")]);

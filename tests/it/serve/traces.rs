@@ -309,14 +309,31 @@ fn how_a_trace_was_read_is_said() {
     ];
     for (text, english, chinese) in rows {
         let trace = trace::read(text).unwrap_or_else(|error| panic!("{error:?}: {text}"));
-        assert_eq!(runs::trace(&trace, &ENGLISH), english, "{text}");
-        assert_eq!(runs::trace(&trace, &zh::MESSAGES), chinese, "{text}");
+        let is_told = trace::thinks(&trace.rows);
+        let said = |text: &str, untold: &str| match is_told {
+            true => text.to_owned(),
+            false => format!("{text} {untold}"),
+        };
+        let untold =
+            "It does not tell thinking from answer, so more thinking cannot run beside it.";
+        assert_eq!(
+            runs::trace(&trace, &ENGLISH),
+            said(english, untold),
+            "{text}"
+        );
+        let untold = "它不区分思考与回答，所以旁边不能再运行思考更长的一次。";
+        assert_eq!(
+            runs::trace(&trace, &zh::MESSAGES),
+            said(chinese, untold),
+            "{text}"
+        );
     }
     // The reader may know better.
-    let trace = trace::read("arrival,prompt,answer\n500,1,2\n2000,3,4").expect("it is a trace");
+    let trace = trace::read("arrival,prompt,thinking,answer\n500,1,1,2\n2000,3,0,4")
+        .expect("it is a trace");
     assert!(trace.is_unit_open());
     let other = trace.read_as(Unit::Milliseconds);
-    assert_eq!(other.rows, [row(0.0, 1, 0, 2), row(1.5, 3, 0, 4)]);
+    assert_eq!(other.rows, [row(0.0, 1, 1, 2), row(1.5, 3, 0, 4)]);
     assert_eq!(
         runs::trace(&other, &ENGLISH),
         "2 requests over 1.5 s. Arrivals were read as milliseconds: you said so."

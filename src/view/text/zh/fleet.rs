@@ -288,6 +288,7 @@ pub(super) const FLEET: FleetText = words!(FleetText {
     serve_trace_from_reader: "由您指定",
     serve_trace_left_out: "另有 {n} 个没有提示词或输出的请求未计入。",
     serve_trace_split: "输出 token 视为思考与回答之和。",
+    serve_trace_no_thinking: "它不区分思考与回答，所以旁边不能再运行思考更长的一次。",
     serve_trace_read_as: "到达时间的单位",
     serve_trace_too_long: "记录太长，放不进链接：链接里只有其余设置。",
     serve_pick: "选择文件…",
