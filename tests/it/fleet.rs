@@ -195,6 +195,37 @@ fn no_words_are_left_unfilled() {
 }
 
 #[test]
+fn what_does_not_finish_says_what_to_set() {
+    let said = |engine, pairs: &[(&str, &str)]| {
+        let scenario = scenario(&[("engine", engine), ("tensor_parallel_size", "2")]);
+        let pairs = [pairs, &[("serve.requests", "12")]].concat();
+        let runs = run(&scenario, &settings(&pairs), &ENGLISH);
+        runs::summary(&named(&runs), &ENGLISH)
+    };
+    // Of 8,000 tokens of thinking three requests fit, and there are four slots.
+    let four = said("llama.cpp", &[]);
+    assert!(four.contains("0 of 12 requests finished"), "{four}");
+    assert!(
+        four.contains("Set \"Running at most\" to 3 or less"),
+        "{four}"
+    );
+    let three = said("llama.cpp", &[("serve.max_num_seqs", "3")]);
+    assert_eq!(three.matches("12 of 12").count(), 2, "{three}");
+    // Lengths that nobody knows before are reserved up to the longest sequence.
+    let drawn = ("serve.lengths", "lognormal");
+    let unbounded = said("tensorrt-llm", &[drawn]);
+    assert!(
+        unbounded.contains("set \"Output that clients allow\" lower"),
+        "{unbounded}"
+    );
+    let bounded = said(
+        "tensorrt-llm",
+        &[drawn, ("serve.max_output_tokens", "30000")],
+    );
+    assert_eq!(bounded.matches("12 of 12").count(), 2, "{bounded}");
+}
+
+#[test]
 fn what_the_page_says_of_the_default() {
     let scenario = Scenario::default();
     assert_eq!(

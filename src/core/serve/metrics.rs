@@ -183,6 +183,24 @@ pub struct ServeReport {
 }
 
 /// Sums over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    running_seconds: f64,
+    waiting_seconds: f64,
+    unit_seconds: f64,
+}
+
+impl Sums {
+    /// `seconds` passed in which so many ran and waited.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, seconds: f64, running: f64, waiting: f64, held_units: u64) {
+        self.running_seconds += running * seconds;
+        self.waiting_seconds += waiting * seconds;
+        self.unit_seconds += held_units as f64 * seconds;
+    }
+}
+
+/// What is noted on the way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Metrics {
     pub(super) computed_tokens: u64,
@@ -190,22 +208,25 @@ pub(super) struct Metrics {
     pub(super) preemptions: u64,
     pub(super) peak_running: u64,
     peak_units: u64,
-    running_seconds: f64,
-    waiting_seconds: f64,
-    unit_seconds: f64,
+    pub(super) sums: Sums,
     points: Vec<Point>,
     /// Preemptions since the last point.
     new_preemptions: u64,
     interval: f64,
-    next_point: f64,
+    /// When the next point is due.
+    pub(super) next_point: f64,
 }
 
 impl Metrics {
     /// `seconds` passed in which so many ran and waited.
     pub(super) fn pass(&mut self, seconds: f64, running: u64, waiting: u64, held_units: u64) {
-        self.running_seconds += running as f64 * seconds;
-        self.waiting_seconds += waiting as f64 * seconds;
-        self.unit_seconds += held_units as f64 * seconds;
+        self.sums
+            .pass(seconds, running as f64, waiting as f64, held_units);
+        self.peak(running, held_units);
+    }
+
+    /// So many held memory at once.
+    pub(super) fn peak(&mut self, running: u64, held_units: u64) {
         self.peak_running = self.peak_running.max(running);
         self.peak_units = self.peak_units.max(held_units);
     }
@@ -293,9 +314,9 @@ impl Metrics {
             recomputed_share: self.recomputed_tokens as f64 / self.computed_tokens.max(1) as f64,
             preemptions: self.preemptions,
             peak_running: self.peak_running,
-            mean_running: per_second(self.running_seconds),
-            mean_waiting: per_second(self.waiting_seconds),
-            mean_occupancy: per_second(self.unit_seconds) / units.max(1) as f64,
+            mean_running: per_second(self.sums.running_seconds),
+            mean_waiting: per_second(self.sums.waiting_seconds),
+            mean_occupancy: per_second(self.sums.unit_seconds) / units.max(1) as f64,
             peak_occupancy: self.peak_units as f64 / units.max(1) as f64,
             static_concurrency: static_concurrency(world),
             pool_units: units,
@@ -340,8 +361,15 @@ fn snapshot(world: &World, now: f64) -> Point {
             to - from.clamp(first, to)
         };
         let part = |tokens: u64| {
-            let res = u128::from(units) * u128::from(tokens) / u128::from(slots.max(1));
-            u64::try_from(res).unwrap_or(units)
+            let slots = slots.max(1);
+            units.checked_mul(tokens).map_or_else(
+                || {
+                    let res = u128::from(units) * u128::from(tokens) / u128::from(slots);
+                    u64::try_from(res).unwrap_or(units)
+                },
+                // Nearly always, and far quicker where numbers are 32 bits wide.
+                |product| product / slots,
+            )
         };
         let thought = request.prompt + request.thinking;
         let prompt = part(tokens(0, request.prompt));

@@ -18,7 +18,6 @@ use std::collections::VecDeque;
 
 use arrivals::{Arrivals, RequestLengths, Workload};
 use metrics::{Metrics, Record, ServeReport};
-use pool::Pool;
 use schedulers::{Scheduler, State};
 use step_time::{Load, MAX_ROW_KINDS, StepTime};
 use world::{Chunk, Id, Request, World};
@@ -515,39 +514,41 @@ impl Simulation {
             .min(max_steps)
             .min(MAX_STEPS - self.steps)
             .min(self.state.steady_steps(&self.world).saturating_add(1));
-        let alike = step_time.steps_like(&self.segment.load);
-        let (running, waiting) = (
-            self.world.running.len() as u64,
-            self.world.waiting.len() as u64,
-        );
+        let running = self.world.running.len() as u64;
+        let waiting = self.world.waiting.len() as u64;
+        let pool = &mut self.world.pool;
+        let (first_free, shape) = (pool.free(), &pool.shape);
+        let mut free = first_free;
+        // Millions of steps come by here, so that what they change is kept at hand.
+        let mut decodes = step_time.decodes(&self.segment.load, &self.segment.growth);
+        let (mut now, mut sums) = (self.now, self.metrics.sums);
         let next_arrival = self.arrivals.front().copied().unwrap_or(f64::INFINITY);
+        let next_event = next_arrival.min(self.metrics.next_point);
+        let (running_seqs, waiting_seqs) = (running as f64, waiting as f64);
         let mut steps = 0;
         loop {
-            let pool = &mut self.world.pool;
-            let held = pool.shape.units - pool.free();
-            let (length, units) = self.segment.stretch(pool);
-            let length = length.min(most - steps);
-            let (mut ran, mut happens) = (0, false);
-            while ran < length && !happens {
-                if 0 < ran {
-                    self.segment.grow();
-                    self.state.after_steady_step();
-                }
-                let seconds = alike.seconds(&self.segment.load);
-                self.now += seconds;
-                self.metrics
-                    .pass(seconds, running, waiting, held + ran * units);
-                ran += 1;
-                happens = next_arrival <= self.now || self.metrics.is_due(self.now);
-            }
-            steps += ran;
-            // A stretch is no longer than the units that are there.
-            let are_there = pool.take(ran.saturating_sub(1) * units);
-            if happens || most <= steps || !are_there || !self.segment.next(&mut self.world) {
+            let seconds = decodes.next_seconds();
+            now += seconds;
+            sums.pass(seconds, running_seqs, waiting_seqs, shape.units - free);
+            steps += 1;
+            if next_event <= now || most <= steps {
                 break;
             }
-            self.state.after_steady_step();
+            let units = self.segment.next_units();
+            if units != 0 {
+                if free < units {
+                    break;
+                }
+                free -= units;
+                self.segment.take_blocks(shape);
+            }
         }
+        self.now = now;
+        self.metrics.sums = sums;
+        self.metrics.peak(running, shape.units - free);
+        // Never more than there are.
+        let _is_taken = pool.take(first_free - free);
+        self.state.after_steady_steps(steps - 1);
         self.steps += steps;
         self.metrics.computed_tokens += steps * running;
         for id in &self.world.running {
@@ -588,9 +589,9 @@ struct Segment {
     load: Load,
     /// By how much the rows grow from one step to the next, by kind.
     growth: [u64; MAX_ROW_KINDS],
-    /// For each step of a block's worth of steps: how many requests take a block in it.
+    /// For each step of a block's worth of steps: the units of the blocks that requests take in it.
     takes: Vec<u64>,
-    /// The same with the index of each such block, where blocks are not all alike.
+    /// Where blocks are not all alike: the index of each such block.
     blocks: Vec<Vec<u64>>,
     /// The step, of a block's worth.
     at: usize,
@@ -604,10 +605,10 @@ impl Segment {
         let span = usize::try_from(block_size).unwrap_or(usize::MAX);
         self.takes.clear();
         self.takes.resize(span, 0);
-        let is_alike = shape.units_of_each().is_some();
-        if !is_alike {
+        let units_of_each = shape.units_of_each();
+        self.blocks.iter_mut().for_each(Vec::clear);
+        if units_of_each.is_none() {
             self.blocks.resize_with(span, Vec::new);
-            self.blocks.iter_mut().for_each(Vec::clear);
         }
         (self.steps, self.until_finish, self.at) = (u64::MAX, u64::MAX, 0);
         self.load = Load::default();
@@ -632,10 +633,14 @@ impl Segment {
             let Ok(first) = usize::try_from(first) else {
                 continue;
             };
-            if let Some(count) = self.takes.get_mut(first) {
-                *count += 1;
+            let units =
+                units_of_each.unwrap_or_else(|| shape.units_of(request.held, request.held + 1));
+            if let Some(takes) = self.takes.get_mut(first) {
+                *takes = takes.saturating_add(units);
             }
-            if !is_alike && let Some(blocks) = self.blocks.get_mut(first) {
+            if units_of_each.is_none()
+                && let Some(blocks) = self.blocks.get_mut(first)
+            {
                 blocks.push(request.held);
             }
         }
@@ -646,57 +651,29 @@ impl Segment {
         self.load.passes = passes;
     }
 
-    /// Steps from this one on that all take as many units, and those units; this step has its own already.
-    fn stretch(&self, pool: &Pool) -> (u64, u64) {
-        if let ([count], Some(units)) = (self.takes.as_slice(), pool.shape.units_of_each()) {
-            let units = count * units;
-            let steps = pool.free().checked_div(units).unwrap_or(u64::MAX);
-            return (steps.saturating_add(1), units);
-        }
-        let (before, after) = self.takes.split_at((self.at + 1).min(self.takes.len()));
-        let next = after.iter().chain(before).position(|count| 0 < *count);
-        (next.map_or(u64::MAX, |idx| idx as u64 + 1), 0)
-    }
-
-    /// Goes on to the next step.
-    fn grow(&mut self) {
+    /// Goes on to the next step, and says how many units it takes.
+    #[inline(always)]
+    fn next_units(&mut self) -> u64 {
         self.at += 1;
         if self.at == self.takes.len() {
             self.at = 0;
         }
-        let sums = self
-            .load
-            .rows
-            .iter_mut()
-            .zip(&mut self.load.decode_seen)
-            .zip(&self.growth);
-        for ((rows, seen), grows) in sums {
-            *rows += grows;
-            *seen += grows;
-        }
+        self.takes.get(self.at).copied().unwrap_or_default()
     }
 
-    /// Goes on to the next step and takes its blocks. False, and no block is taken, when they are not there.
-    fn next(&mut self, world: &mut World) -> bool {
-        self.grow();
-        let count = self.takes.get(self.at).copied().unwrap_or_default();
-        if count == 0 {
-            return true;
-        }
-        let shape = &world.pool.shape;
-        if let Some(units) = shape.units_of_each() {
-            return world.pool.take(count * units);
-        }
-        let Some(blocks) = self.blocks.get_mut(self.at) else {
-            return true;
+    /// Notes that the step has its blocks; a block's worth of steps later it takes those behind them.
+    fn take_blocks(&mut self, shape: &PoolShape) {
+        let blocks = self
+            .blocks
+            .get_mut(self.at)
+            .filter(|blocks| !blocks.is_empty());
+        let Some((blocks, takes)) = blocks.zip(self.takes.get_mut(self.at)) else {
+            return;
         };
-        let units = blocks
-            .iter()
-            .fold(0, |sum, block| sum + shape.units_of(*block, *block + 1));
-        if !world.pool.take(units) {
-            return false;
+        *takes = 0;
+        for block in blocks {
+            *block += 1;
+            *takes = takes.saturating_add(shape.units_of(*block, *block + 1));
         }
-        blocks.iter_mut().for_each(|block| *block += 1);
-        true
     }
 }

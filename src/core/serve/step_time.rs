@@ -250,8 +250,27 @@ impl StepTime {
         self.steps_like(load).seconds(load)
     }
 
+    /// Steps that begin with this one, of decoding requests alone, and whose rows grow by so many from one to the next.
+    pub(super) fn decodes(&self, load: &Load, growth: &[u64; MAX_ROW_KINDS]) -> Decodes<'_> {
+        let mut kinds = [GrowingRows::default(); MAX_ROW_KINDS];
+        let amounts = self.rows.iter().zip(load.rows.iter().zip(growth));
+        for (res, (kind, (rows, growth))) in kinds.iter_mut().zip(amounts) {
+            *res = GrowingRows {
+                rows: *rows as f64,
+                growth: *growth as f64,
+                bytes: kind.bytes,
+                operations: kind.decode_operations,
+            };
+        }
+        Decodes {
+            alike: self.steps_like(load),
+            kinds,
+            num_kinds: self.rows.len(),
+        }
+    }
+
     /// Steps that are like this one but for their rows.
-    pub(super) fn steps_like(&self, load: &Load) -> Steps<'_> {
+    fn steps_like(&self, load: &Load) -> Steps<'_> {
         let (tokens, seqs) = (load.tokens as f64, load.seqs as f64);
         let (machine, sampled) = (&self.machine, load.sampled as f64);
         let part = 1.0 / f64::from(self.stages);
@@ -281,7 +300,7 @@ impl StepTime {
 
 /// What steps have in common that differ in their rows alone.
 #[derive(Clone, Debug)]
-pub(super) struct Steps<'a> {
+struct Steps<'a> {
     kinds: &'a [RowKind],
     machine: &'a Machine,
     is_empty: bool,
@@ -299,7 +318,7 @@ pub(super) struct Steps<'a> {
 
 impl Steps<'_> {
     /// Seconds of the step with these rows.
-    pub(super) fn seconds(&self, load: &Load) -> f64 {
+    fn seconds(&self, load: &Load) -> f64 {
         if self.is_empty {
             return 0.0;
         }
@@ -313,7 +332,44 @@ impl Steps<'_> {
             operations +=
                 kind.decode_operations * *decode as f64 + kind.prefill_operations * *prefill as f64;
         }
+        self.seconds_of(cache_bytes, operations)
+    }
+
+    // What is done in each of millions of steps stands in their loop, also where code is compiled for size.
+    #[inline(always)]
+    fn seconds_of(&self, cache_bytes: f64, operations: f64) -> f64 {
         let bytes = self.weight_bytes + cache_bytes * self.seqs_per_rank * self.part;
         self.machine.overlapped(bytes, operations * self.part) + self.added
+    }
+}
+
+/// Steps in which nothing but decoding happens, one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Decodes<'a> {
+    alike: Steps<'a>,
+    kinds: [GrowingRows; MAX_ROW_KINDS],
+    num_kinds: usize,
+}
+
+/// Rows of one kind, as the next step has them. They are whole numbers far below 2^53, so that no digit is lost.
+#[derive(Clone, Copy, Debug, Default)]
+struct GrowingRows {
+    rows: f64,
+    growth: f64,
+    bytes: f64,
+    operations: f64,
+}
+
+impl Decodes<'_> {
+    /// Seconds of the next step: what [`Steps::seconds`] gives for its load, to the bit.
+    #[inline(always)]
+    pub(super) fn next_seconds(&mut self) -> f64 {
+        let (mut cache_bytes, mut operations) = (self.alike.cache_bytes, self.alike.operations);
+        for kind in self.kinds.iter_mut().take(self.num_kinds) {
+            cache_bytes += kind.bytes * kind.rows;
+            operations += kind.operations * kind.rows;
+            kind.rows += kind.growth;
+        }
+        self.alike.seconds_of(cache_bytes, operations)
     }
 }

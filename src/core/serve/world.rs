@@ -21,6 +21,13 @@ pub enum Refusal {
         /// Units of the pool.
         units: u64,
     },
+    /// With all the output that its client allows it would not, and the engine reserves that.
+    WindowLargerThanPool {
+        /// Units of the pool that it needs.
+        needed_units: u64,
+        /// Units of the pool.
+        units: u64,
+    },
     /// Its prompt fills the longest sequence that the engine serves.
     PromptTooLong {
         /// Its prompt.

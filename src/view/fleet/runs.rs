@@ -115,7 +115,11 @@ fn sentence(run: &NamedRun<'_>, messages: &Messages) -> String {
     if 0 < report.num_failed {
         let n = numbers.integer(report.num_failed);
         res.push(' ');
-        res.push_str(&fill(&text.serve_failed, &[("n", &n)]));
+        let most = report.peak_running.saturating_sub(1);
+        let most = numbers.integer(most.min(report.static_concurrency).max(1));
+        let setting = text.setting("serve.max_num_seqs");
+        let values = [("n", &*n), ("setting", setting), ("most", &most)];
+        res.push_str(&fill(&text.serve_failed, &values));
     }
     res
 }
@@ -127,6 +131,10 @@ fn reason(refusal: Refusal, messages: &Messages) -> String {
             needed_units,
             units,
         } => (&text.serve_refused_pool, needed_units, units),
+        Refusal::WindowLargerThanPool {
+            needed_units,
+            units,
+        } => (&text.serve_refused_window, needed_units, units),
         Refusal::PromptTooLong {
             prompt_tokens,
             max_tokens,
@@ -135,10 +143,9 @@ fn reason(refusal: Refusal, messages: &Messages) -> String {
             (&text.serve_refused_step, tokens, max_tokens)
         }
     };
-    fill(
-        template,
-        &[("n", &numbers.integer(n)), ("max", &numbers.integer(max))],
-    )
+    let setting = text.setting("serve.max_output_tokens");
+    let (n, max) = (numbers.integer(n), numbers.integer(max));
+    fill(template, &[("n", &n), ("max", &max), ("setting", setting)])
 }
 
 /// Why there is nothing to simulate.

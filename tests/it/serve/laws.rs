@@ -431,6 +431,27 @@ fn what_can_never_run_is_refused() {
             max_tokens: 100
         })
     );
+    // What is asked for would fit, what is allowed would not.
+    let report = run(
+        server(
+            Scheduler::TensorRtLlm(TensorRtLlm::default()),
+            PoolShape::uniform(32, 9),
+        ),
+        &Workload {
+            max_output_tokens: Some(200),
+            ..closed_loop(1, 3, fixed(100, 0, 61))
+        },
+    );
+    assert_eq!(
+        (report.num_refused, report.first_refusal),
+        (
+            3,
+            Some(Refusal::WindowLargerThanPool {
+                needed_units: 10,
+                units: 9
+            })
+        )
+    );
     let whole_prompts = Scheduler::TensorRtLlm(TensorRtLlm {
         enable_chunked_context: false,
         max_num_tokens: 64,

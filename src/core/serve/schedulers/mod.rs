@@ -154,7 +154,13 @@ impl Scheduler {
                 let max_tokens = settings.max_num_tokens;
                 match settings.policy {
                     CapacityPolicy::GuaranteedNoEvict | CapacityPolicy::StaticBatch => {
-                        larger(window).or_else(|| {
+                        let needed_units = shape.units_of_request(shape.blocks(window));
+                        let reserved =
+                            (shape.units < needed_units).then_some(Refusal::WindowLargerThanPool {
+                                needed_units,
+                                units: shape.units,
+                            });
+                        larger(peak + 1).or(reserved).or_else(|| {
                             (!settings.enable_chunked_context)
                                 .then(|| above(request.prompt, max_tokens))
                                 .flatten()
@@ -222,10 +228,10 @@ impl State {
         }
     }
 
-    /// One more steady step has run without being planned.
-    pub(super) fn after_steady_step(&mut self) {
+    /// So many more steady steps have run without being planned.
+    pub(super) fn after_steady_steps(&mut self, steps: u64) {
         if let Self::Sglang(state) = self {
-            state.decay();
+            state.decay(steps);
         }
     }
 

@@ -92,10 +92,17 @@ impl SglangState {
         self.is_full = false;
     }
 
-    /// What each decode step without a retraction does.
-    pub(super) fn decay(&mut self) {
-        let decay = (self.init_ratio() - self.min_ratio()) / NEW_TOKEN_RATIO_DECAY_STEPS;
-        self.new_token_ratio = (self.new_token_ratio - decay).max(self.min_ratio());
+    /// What decode steps without a retraction do.
+    pub(super) fn decay(&mut self, steps: u64) {
+        let min = self.min_ratio();
+        let decay = (self.init_ratio() - min) / NEW_TOKEN_RATIO_DECAY_STEPS;
+        for _ in 0..steps {
+            let ratio = (self.new_token_ratio - decay).max(min);
+            if ratio == self.new_token_ratio {
+                break;
+            }
+            self.new_token_ratio = ratio;
+        }
     }
 
     pub(super) fn schedule(&mut self, world: &mut World) -> Step {
@@ -249,7 +256,7 @@ impl SglangState {
         self.retract(world);
         let is_steady = world.running.len() == running;
         if is_steady {
-            self.decay();
+            self.decay(1);
         } else {
             self.is_full = false;
         }
