@@ -116,9 +116,12 @@ pub(crate) async fn traces(page: &Page<'_>) -> Result<()> {
         .await?;
     page.shows(
         "serve-trace-note",
-        "line 2 of the trace: \"many\" is not a number",
+        "line 2 of the trace: \"many\" is not a number. The trace from before stays.",
     )
     .await?;
+    page.eval(&paste(" \n")).await?;
+    page.until("document.querySelector('[data-testid=serve-trace-note]').textContent === '' && !location.hash.includes('serve.trace=0')")
+        .await?;
     let file = std::env::temp_dir().join(format!("kvscope-trace-{}.csv", std::process::id()));
     std::fs::write(
         &file,
@@ -141,7 +144,7 @@ pub(crate) async fn traces(page: &Page<'_>) -> Result<()> {
         )
         .await?;
     ensure!(
-        said == "2 requests over 1.5 s. Arrivals were read as milliseconds: the column's name says so. 0 2",
+        said == "2 requests over 1.5 s. Arrivals were read as milliseconds: the column's name says so. It does not tell thinking from answer, so more thinking cannot run beside it. 0 2",
         "{said}"
     );
     Ok(())

@@ -226,6 +226,21 @@ fn what_does_not_finish_says_what_to_set() {
 }
 
 #[test]
+fn what_never_runs_has_no_median() {
+    let on_4090 = [("gpu", "rtx-4090"), ("tensor_parallel_size", "1")];
+    let runs = run(
+        &scenario(&on_4090),
+        &settings(&[("serve.versus", "none")]),
+        &ENGLISH,
+    );
+    let said = runs::summary(&named(&runs), &ENGLISH);
+    assert!(
+        said.ends_with("requests none ran. 4 requests were refused: weights and overheads leave no memory for a cache."),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_the_page_says_of_the_default() {
     let scenario = Scenario::default();
     assert_eq!(

@@ -478,7 +478,11 @@ fn trace_row(controls: Controls, simulator: Simulator) -> El {
     let take = move |content: String| match trace::read(&content) {
         Ok(trace) => show(trace),
         Err(error) => {
-            note.set(said::error(&error, state.text));
+            let mut said = said::error(&error, state.text);
+            if !simulator.trace.peek().is_empty() {
+                said = format!("{said}. {}", text.serve_trace_kept);
+            }
+            note.set(said);
             open.set(None);
         }
     };
@@ -552,7 +556,9 @@ fn trace_row(controls: Controls, simulator: Simulator) -> El {
                 .testid("serve-trace")
                 .on("change", move |event| {
                     let content = event_target_value(&event);
-                    if !content.trim().is_empty() {
+                    if content.trim().is_empty() {
+                        clear();
+                    } else {
                         take(content);
                     }
                 })

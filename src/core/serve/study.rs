@@ -11,7 +11,7 @@ use super::{MAX_CLIENTS, MAX_REQUEST_TOKENS, MAX_REQUESTS, ServeError, Server, S
 use crate::core::fit;
 use crate::core::gpus::Gpu;
 use crate::core::report::speed_inputs;
-use crate::core::scenario::{EngineKind, Scenario};
+use crate::core::scenario::{EngineKind, ParallelSize, Scenario};
 use crate::core::setup::{Request, Setup};
 use crate::core::speed::{self, RequestTokens, SpeedConstants};
 use crate::core::units::Tokens;
@@ -267,8 +267,7 @@ impl Study {
         let tensor_parallel_size = Setup::new(&res[0].scenario).tensor_parallel_size;
         res.extend(second.map(|(mut scenario, policy, factor)| {
             if !matches!(self.versus, Versus::Gpu(_)) {
-                scenario.tensor_parallel_size =
-                    crate::core::scenario::ParallelSize::Fixed(tensor_parallel_size);
+                scenario.tensor_parallel_size = ParallelSize::Fixed(tensor_parallel_size);
             }
             self.run(scenario, policy, load, factor, constants)
         }));
@@ -414,7 +413,11 @@ impl Study {
 
 fn with_policy(scenario: &Scenario, policy: PolicyChoice) -> Scenario {
     let mut res = scenario.clone();
-    if let Some(kind) = policy.engine() {
+    if let Some(kind) = policy.engine()
+        && kind != scenario.engine.kind
+    {
+        // Left to itself another engine may take another number of GPUs, and rules could not be compared.
+        res.tensor_parallel_size = ParallelSize::Fixed(Setup::new(scenario).tensor_parallel_size);
         res.engine.kind = kind;
     }
     res

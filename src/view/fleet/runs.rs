@@ -97,7 +97,13 @@ fn sentence(run: &NamedRun<'_>, messages: &Messages) -> String {
         ("ttft", &numbers.seconds(report.time_to_first_token.p50)),
         ("rate", &figures(report.output_tokens_per_second, numbers)),
     ];
-    let mut res = fill(&text.serve_summary_one, values);
+    // Of nothing there is no median.
+    let template = if report.num_refused == report.num_requests {
+        &text.serve_summary_none
+    } else {
+        &text.serve_summary_one
+    };
+    let mut res = fill(template, values);
     if let Some(refusal) = report.first_refusal {
         let n = numbers.integer(report.num_refused);
         let reason = reason(refusal, messages);
@@ -127,6 +133,10 @@ fn sentence(run: &NamedRun<'_>, messages: &Messages) -> String {
 fn reason(refusal: Refusal, messages: &Messages) -> String {
     let (text, numbers) = (&messages.fleet, messages.numbers());
     let (template, n, max): (&Text, u64, u64) = match refusal {
+        Refusal::LargerThanPool {
+            needed_units,
+            units: 0,
+        } => (&text.serve_refused_no_pool, needed_units, 0),
         Refusal::LargerThanPool {
             needed_units,
             units,

@@ -126,6 +126,20 @@ fn a_trace_runs_as_it_says_and_longer() {
     assert_eq!(report(&both[1]).num_finished, 3);
 }
 
+/// Rules are compared on the same GPUs, whichever comes first.
+#[test]
+fn other_rules_keep_the_gpus() {
+    for policy in PolicyChoice::ALL {
+        for versus in ["none", "policy:sglang"] {
+            let pairs = [("serve.policy", policy.id()), ("serve.versus", versus)];
+            for run in runs(&pairs) {
+                let setup = Setup::new(&run.scenario);
+                assert_eq!(setup.tensor_parallel_size, 4, "{pairs:?}");
+            }
+        }
+    }
+}
+
 /// Thinking that a trace does not tell cannot be multiplied: the run beside would be the same again.
 #[test]
 fn a_trace_without_thinking_runs_alone() {
