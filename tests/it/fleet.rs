@@ -227,17 +227,23 @@ fn what_does_not_finish_says_what_to_set() {
 
 #[test]
 fn what_never_runs_has_no_median() {
-    let on_4090 = [("gpu", "rtx-4090"), ("tensor_parallel_size", "1")];
-    let runs = run(
-        &scenario(&on_4090),
-        &settings(&[("serve.versus", "none")]),
-        &ENGLISH,
-    );
-    let said = runs::summary(&named(&runs), &ENGLISH);
-    assert!(
-        said.ends_with("requests none ran. 4 requests were refused: weights and overheads leave no memory for a cache."),
-        "{said}"
-    );
+    for engine in ["vllm", "llama.cpp"] {
+        let on_4090 = [
+            ("engine", engine),
+            ("gpu", "rtx-4090"),
+            ("tensor_parallel_size", "1"),
+        ];
+        let runs = run(
+            &scenario(&on_4090),
+            &settings(&[("serve.versus", "none")]),
+            &ENGLISH,
+        );
+        let said = runs::summary(&named(&runs), &ENGLISH);
+        assert!(
+            said.ends_with("requests none ran. 4 requests were refused: weights and overheads leave no memory for a cache."),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -145,6 +145,11 @@ fn reason(refusal: Refusal, messages: &Messages) -> String {
             needed_units,
             units,
         } => (&text.serve_refused_window, needed_units, units),
+        // Where there is no memory the longest sequence has no token.
+        Refusal::PromptTooLong {
+            prompt_tokens,
+            max_tokens: 0,
+        } => (&text.serve_refused_no_pool, prompt_tokens, 0),
         Refusal::PromptTooLong {
             prompt_tokens,
             max_tokens,
